@@ -1,0 +1,15 @@
+/**
+ * base: words and tools that every room uses.
+ *
+ * Lives here: error class and dispositions, assertions, clock, chance, back-off, bytes (CRC-32C, sizes), bounded and lossless JSON.
+ * Not here: anything that knows events, files, graphs or HTTP.
+ * Promises: none of its own; D15 and D18 are held here.
+ * May call: nothing. Called by: every room.
+ */
+export * from './errors.ts';
+export * from './assert.ts';
+export * from './clock.ts';
+export * from './chance.ts';
+export * from './backoff.ts';
+export * from './bytes.ts';
+export * from './json.ts';

@@ -1,0 +1,9 @@
+/**
+ * disk: the only room that changes files.
+ *
+ * Lives here: the Disk interface, the node disk, memory, recording and failing disks, failpoints, atomic file, kernel file lock.
+ * Not here: what the files mean.
+ * Promises: P1 rests on `sync` and `syncDirectory` doing what they say.
+ * May call: base, signals. Called by: every room that stores.
+ */
+export * from './disk.ts';

@@ -1,0 +1,82 @@
+import type { FencePermit } from '#fence';
+import type { Cursor, Key, Position } from '#record';
+import type { Mutation } from './mutation.ts';
+
+/** One record, folded. */
+export interface Step {
+  readonly at: Position;
+  readonly after: Position;
+  /** SHA-256 of the record as appended, lower-case hex. */
+  readonly sha256: string;
+  readonly mutations: readonly Mutation[];
+  readonly cursor: Cursor;
+}
+
+/** Consecutive records of one key, in log order. */
+export interface GroupPart {
+  readonly key: Key;
+  readonly workspace: string;
+  readonly session: string;
+  readonly steps: readonly Step[];
+}
+
+/** The key's row in the graph (ING-540): written in the transaction of the mutations. */
+export interface AppliedRow {
+  readonly rootId: string;
+  readonly position: Position;
+  readonly sha256: string;
+}
+
+export interface GraphDigest {
+  /** SHA-256 of the canonical export (D26), lower-case hex. */
+  readonly digest: string;
+  readonly nodes: number;
+  readonly edges: number;
+}
+
+export interface GraphStats extends GraphDigestCounts {
+  readonly labels: Readonly<Record<string, number>>;
+  readonly types: Readonly<Record<string, number>>;
+}
+
+export interface GraphDigestCounts {
+  readonly nodes: number;
+  readonly edges: number;
+}
+
+export interface QueryResult {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/**
+ * A property graph. Contract suite: test/contract/graph. Errors: GRAPH_UNAVAILABLE, GRAPH_CONFLICT, GRAPH_DENIED (`retry`),
+ * MUTATION_REFUSED (`poison`), FENCE_STALE (`fenced`), GRAPH_MISMATCH (`corrupt`).
+ */
+export interface GraphStore {
+  /** Random id kept in the graph (ING-540). */
+  readonly graphId: string;
+  /** Values above it become objects when folded; fixed in the graph when it is made (D30). */
+  readonly spillBytes: number;
+  /** Raises this root's guards and returns the keys' rows (FEN-411). */
+  armKeys(
+    permit: FencePermit,
+    keys: readonly Key[],
+  ): Promise<ReadonlyMap<Key, AppliedRow | null>>;
+  /**
+   * One transaction: fence check, mutations, derived values, rows (ING-533). A failure leaves the store as it was and never changes the
+   * group handed in (ING-851).
+   */
+  apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void>;
+  /** Sets rows as ordered; only for `graph adopt` (ING-542). */
+  adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void>;
+  digest(): Promise<GraphDigest>;
+  stats(): Promise<GraphStats>;
+  /** The canonical export (D26) in chunks of whole lines. */
+  export(): AsyncIterable<Uint8Array>;
+  /** A named query (`namedQueries`); unknown names and parameters are refused. Stops at its time limit. */
+  query(name: string, parameters: Readonly<Record<string, unknown>>): Promise<QueryResult>;
+  /** Resolves when the store answers (ING-536); rejects with GRAPH_UNAVAILABLE. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,9 @@
+/**
+ * queue: what a queue promises.
+ *
+ * Lives here: the QueueBackend socket (ten members), the ledger beside it, per-key locks, wrappers.
+ * Not here: any storage; backends live in queue-backends/.
+ * Promises: P1, P2, P3, P4 as duties of every backend; test/contract/queue holds them.
+ * May call: base, record, state, signals. Called by: queue-backends, ingest, drain, dead-letters, ops.
+ */
+export * from './backend.ts';

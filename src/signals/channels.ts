@@ -1,0 +1,96 @@
+import { defineChannel, type Channel } from './channel.ts';
+
+/** Durations are milliseconds, sizes bytes. No payload and no secret ever travels here. */
+export interface RequestFinished {
+  readonly route: string;
+  readonly status: number;
+  readonly accepted: number;
+  readonly duplicates: number;
+  /** Count per error code. */
+  readonly rejected: Readonly<Record<string, number>>;
+  readonly bodyBytes: number;
+  readonly durationMs: number;
+}
+export interface JournalSynced {
+  readonly frames: number;
+  readonly records: number;
+  readonly bytes: number;
+  readonly durationMs: number;
+}
+export interface JournalFailed {
+  readonly segment: string;
+  readonly code: string;
+  readonly message: string;
+}
+export interface Checkpointed {
+  readonly keys: number;
+  readonly bytes: number;
+  readonly durationMs: number;
+}
+export interface Recovered {
+  readonly frames: number;
+  readonly keys: number;
+  readonly tornBytes: number;
+  readonly damagedRanges: number;
+  readonly durationMs: number;
+}
+export interface KeyQuarantined {
+  readonly key: string;
+  readonly code: string;
+  readonly message: string;
+}
+export interface EvidenceKept {
+  readonly path: string;
+  readonly reason: string;
+}
+export interface GroupApplied {
+  readonly keys: number;
+  readonly records: number;
+  readonly mutations: number;
+  readonly durationMs: number;
+}
+export interface BatchCommitted {
+  readonly key: string;
+  readonly records: number;
+  readonly position: string;
+  readonly durationMs: number;
+  /** From the accept time of the batch's first record to its commit. */
+  readonly lagMs: number;
+}
+export interface ApplyRetried {
+  readonly class: string;
+  readonly code: string;
+  readonly message: string;
+  readonly attempt: number;
+  readonly delayMs: number;
+}
+export interface RecordDead {
+  readonly key: string;
+  readonly position: string;
+  readonly code: string;
+  readonly message: string;
+}
+export interface WorkerChanged {
+  readonly key: string;
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+}
+export interface DaemonChanged {
+  readonly state: 'starting' | 'recovering' | 'ready' | 'draining' | 'stopped' | 'fenced';
+  readonly detail: string;
+}
+
+export const requestFinished: Channel<RequestFinished> = defineChannel('millrace:http:request-finished');
+export const journalSynced: Channel<JournalSynced> = defineChannel('millrace:queue:journal-synced');
+export const journalFailed: Channel<JournalFailed> = defineChannel('millrace:queue:journal-failed');
+export const checkpointed: Channel<Checkpointed> = defineChannel('millrace:queue:checkpointed');
+export const recovered: Channel<Recovered> = defineChannel('millrace:queue:recovered');
+export const keyQuarantined: Channel<KeyQuarantined> = defineChannel('millrace:queue:key-quarantined');
+export const evidenceKept: Channel<EvidenceKept> = defineChannel('millrace:queue:evidence-kept');
+export const groupApplied: Channel<GroupApplied> = defineChannel('millrace:drain:group-applied');
+export const batchCommitted: Channel<BatchCommitted> = defineChannel('millrace:drain:batch-committed');
+export const applyRetried: Channel<ApplyRetried> = defineChannel('millrace:drain:apply-retried');
+export const recordDead: Channel<RecordDead> = defineChannel('millrace:drain:record-dead');
+export const workerChanged: Channel<WorkerChanged> = defineChannel('millrace:drain:worker-changed');
+export const daemonChanged: Channel<DaemonChanged> = defineChannel('millrace:daemon:changed');

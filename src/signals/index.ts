@@ -1,0 +1,10 @@
+/**
+ * signals: what the flow says about itself.
+ *
+ * Lives here: typed diagnostics channels; their subscribers log (pino) and metrics (Prometheus).
+ * Not here: decisions; the flow never waits for an observer.
+ * Promises: no payload and no secret in any message.
+ * May call: base, config. Called by: every room above.
+ */
+export * from './channel.ts';
+export * from './channels.ts';

@@ -1,0 +1,68 @@
+import type { FencePermit } from '#fence';
+import type { Cursor, Key, Position } from '#record';
+
+/** What became of the record that carried an event id (ING-515). `live`: accepted or applied. */
+export type DedupStatus = 'live' | 'dead' | 'discarded';
+
+/** An index entry over the log, which is the truth (ING-513, ING-516). */
+export interface DedupEntry {
+  readonly ordinal: number;
+  /** Logical offset where the record starts. */
+  readonly offset: number;
+  /** Bytes of the stored line, newline included. */
+  readonly length: number;
+  readonly status: DedupStatus;
+  readonly isDerivedId: boolean;
+  /** SHA-256 of the content (ING-517), filled before the bytes leave the log. */
+  readonly contentSha256?: string;
+}
+
+/** The key's row that outlives its log (D27, ING-610). */
+export interface KeyRow {
+  readonly ordinal: number;
+  readonly epoch: string;
+  readonly position: Position;
+  /** SHA-256 of the last applied record, null while none was (ING-541). */
+  readonly sha256: string | null;
+  readonly cursor: Cursor;
+  readonly totals: KeyTotals;
+  readonly workspace: string;
+  readonly session: string;
+  readonly owner: string | null;
+}
+
+/** Conservation counters of one key over all its epochs (ING-717): accepted = applied + pending + dead + discarded. */
+export interface KeyTotals {
+  readonly accepted: number;
+  readonly applied: number;
+  readonly dead: number;
+  readonly discarded: number;
+  readonly duplicates: number;
+}
+
+/** How far the dedup index has read a key's log. */
+export interface DedupProgress {
+  readonly epoch: string;
+  readonly indexedThrough: number;
+}
+
+export type StateWrite =
+  | { readonly table: 'dedup'; readonly key: Key; readonly eventId: string; readonly entry: DedupEntry | null }
+  | { readonly table: 'progress'; readonly key: Key; readonly progress: DedupProgress | null }
+  | { readonly table: 'row'; readonly key: Key; readonly row: KeyRow | null };
+
+/**
+ * The local state beside the logs: dedup index and key rows. Everything in it can be caught up from the journal's frames, so a write that a
+ * power loss undoes is repeated at the next start; `flush` is what a checkpoint waits for before the frames may go.
+ */
+export interface StateStore {
+  /** Synchronous: part of the one step under the guards (ING-520). */
+  getDedup(key: Key, eventId: string): DedupEntry | undefined;
+  getProgress(key: Key): DedupProgress | undefined;
+  getRow(key: Key): KeyRow | undefined;
+  /** Applies all writes in one transaction, in order; visible when it resolves. Refuses a permit below the store's mark (FENCE_STALE). */
+  write(permit: FencePermit, writes: readonly StateWrite[]): Promise<void>;
+  /** Resolves when all earlier writes are on disk. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
