@@ -13,3 +13,5 @@ export * from './chance.ts';
 export * from './backoff.ts';
 export * from './bytes.ts';
 export * from './json.ts';
+export * from './canonical-json.ts';
+export * from './json-members.ts';
