@@ -1,0 +1,6 @@
+import { idle } from './idle.ts';
+import { ingest } from './ingest.ts';
+import type { Question } from './question.ts';
+
+/** Every question, in the order of a full run. */
+export const questions: readonly Question[] = [ingest, idle];
