@@ -6,4 +6,5 @@
  * Promises: P6.
  * May call: base, disk, control. Called by: state, graph, queue backends, daemon.
  */
+export * from './errors.ts';
 export * from './permit.ts';
