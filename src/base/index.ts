@@ -7,6 +7,7 @@
  * May call: nothing. Called by: every room.
  */
 export * from './errors.ts';
+export * from './format-too-new.ts';
 export * from './assert.ts';
 export * from './clock.ts';
 export * from './chance.ts';
