@@ -8,3 +8,4 @@
  */
 export * from './errors.ts';
 export * from './permit.ts';
+export * from './tenure.ts';

@@ -1,0 +1,56 @@
+/** One step of the schema. Steps are numbered from 1, never edited after a release, only added to. */
+export interface Migration {
+  readonly version: number;
+  readonly what: string;
+  readonly sql: string;
+}
+
+/**
+ * Rows of real domains can't be deleted (FEN-112): without its row a domain would begin at generation 1 again, and every guard would refuse
+ * the rightful writer or take an ancient one for current.
+ */
+const leases = `
+CREATE TABLE writer_fence_lease (
+  fence_name TEXT PRIMARY KEY,
+  generation INTEGER NOT NULL,
+  holder_token TEXT,
+  holder_label TEXT,
+  holder_node TEXT,
+  holder_pid INTEGER,
+  acquired_at TEXT,
+  renewed_at TEXT,
+  expires_at TEXT,
+  ttl_seconds INTEGER,
+  boot_id TEXT,
+  expires_mono_ns INTEGER,
+  UNIQUE (fence_name, generation)
+) STRICT;
+CREATE TRIGGER writer_fence_lease_stays BEFORE DELETE ON writer_fence_lease
+WHEN OLD.fence_name NOT LIKE 'test:%'
+BEGIN
+  SELECT RAISE(ABORT, 'lease rows are never deleted: the generation would start again');
+END;
+CREATE TRIGGER writer_fence_lease_rises BEFORE UPDATE OF generation ON writer_fence_lease
+WHEN NEW.generation < OLD.generation
+BEGIN
+  SELECT RAISE(ABORT, 'a generation never falls');
+END;
+CREATE TABLE writer_fence_event (
+  id INTEGER PRIMARY KEY,
+  fence_name TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN
+    ('acquired', 'renewed_late', 'released', 'taken_over', 'raised', 'expired_seen', 'cleared', 'busy_sample')),
+  holder_label TEXT,
+  node TEXT,
+  at TEXT NOT NULL,
+  detail TEXT
+) STRICT;
+CREATE INDEX writer_fence_event_at ON writer_fence_event (at);
+`;
+
+export const migrations: readonly Migration[] = [
+  { version: 1, what: 'lease rows and their history', sql: leases },
+];
+
+export const controlSchemaVersion: number = migrations.length;
