@@ -2,7 +2,7 @@ import type { JsonObject } from '#base';
 import type { Key } from './key.ts';
 
 /**
- * A stored line, parsed: what a handler folds (ING spec §4.5). The line itself is `{v:1, sid?, id?, derived?, at, ws, by, ev, data, more?}`;
+ * A stored line, parsed: what a handler folds (ING spec §4.5). The line itself is `{v:1, sid, id?, derived?, at, ws, by, ev, data, more?}`;
  * the backend adds and takes off its `crc`.
  */
 export interface LogRecord {

@@ -3,3 +3,43 @@
  * callers compare, they never compute.
  */
 export type Position = string & { readonly __position: unique symbol };
+
+/** What a log-structured backend puts into a position. */
+export interface PositionParts {
+  /** Number of the epoch, 0 for the key's first. */
+  readonly ordinal: number;
+  /** Bytes since the epoch began. */
+  readonly offset: number;
+  readonly epoch: string;
+}
+
+const pattern = /^([0-9a-f]{8})\.([0-9a-f]{14})\.([A-Za-z0-9_-]{1,64})$/;
+const ordinalMax = 0xffffffff;
+
+/** Fixed widths, ordinal first, so that text order is log order. Asserts its ranges by throwing RangeError: a bug of the backend. */
+export function formatPosition(parts: PositionParts): Position {
+  const { ordinal, offset, epoch } = parts;
+  if (!Number.isSafeInteger(ordinal) || ordinal < 0 || ordinal > ordinalMax) {
+    throw new RangeError(`ordinal ${ordinal} is out of range`);
+  }
+  if (!Number.isSafeInteger(offset) || offset < 0)
+    throw new RangeError(`offset ${offset} is out of range`);
+  const text = `${hex(ordinal, 8)}.${hex(offset, 14)}.${epoch}`;
+  if (!pattern.test(text))
+    throw new RangeError(`epoch ${JSON.stringify(epoch)} cannot stand in a position`);
+  return text as Position;
+}
+
+/** Undefined for everything that `formatPosition` cannot have made. */
+export function parsePosition(text: string): PositionParts | undefined {
+  const match = pattern.exec(text);
+  if (match === null) return undefined;
+  const [, ordinalHex = '', offsetHex = '', epoch = ''] = match;
+  const offset = Number.parseInt(offsetHex, 16);
+  if (!Number.isSafeInteger(offset)) return undefined;
+  return { ordinal: Number.parseInt(ordinalHex, 16), offset, epoch };
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}

@@ -1,0 +1,101 @@
+import type { Cursor, CursorEntry, CursorLayer2, CursorMap } from './cursor.ts';
+
+/**
+ * Bounds of a cursor's maps (ING-212). Constants and not settings: what was evicted decides ids, and two daemons with other settings would
+ * build two graphs from the same events (P12).
+ */
+export const mapEntriesMax = 4096;
+/** UTF-8 bytes, roughly, of all maps together; `cursor.max_bytes` is 256 KiB for the whole cursor. */
+export const mapBytesMax: number = 192 * 1024;
+/** The overhead of one entry: quotes, brackets, commas and its number. */
+const entryBytes = 16;
+
+/** The value stored under a key; safe for keys such as `constructor`. */
+export function readEntry<V>(map: CursorMap<V>, key: string): V | undefined {
+  return Object.hasOwn(map, key) ? map[key]?.[1] : undefined;
+}
+
+/** A map with the entry set; above `entriesMax` the oldest others go. */
+export function withEntry<V>(
+  map: CursorMap<V>,
+  key: string,
+  entry: CursorEntry<V>,
+  entriesMax: number = mapEntriesMax,
+): CursorMap<V> {
+  const next: CursorMap<V> = { ...map, [key]: entry };
+  const excess = Object.keys(next).length - entriesMax;
+  return excess > 0 ? withoutEntries(next, oldestKeys(next, key).slice(0, excess)) : next;
+}
+
+/** A map without the entry; the same map when there is none. */
+export function withoutEntry<V>(map: CursorMap<V>, key: string): CursorMap<V> {
+  return Object.hasOwn(map, key) ? withoutEntries(map, [key]) : map;
+}
+
+/**
+ * The cursor with its maps cut down until they fit, oldest entries of the largest map first. Called when a map has grown; costs one pass over
+ * the maps. What it cuts is a pure function of the cursor.
+ */
+export function fitCursor(cursor: Cursor, bytesMax: number = mapBytesMax): Cursor {
+  const sizes = new Map<string, number>();
+  let total = 0;
+  for (const [name, map] of mapsOf(cursor.layer2)) {
+    const size = mapBytes(map);
+    sizes.set(name, size);
+    total += size;
+  }
+  if (total <= bytesMax) return cursor;
+  const layer2: Record<string, unknown> = { ...cursor.layer2 };
+  for (const [name, size] of [...sizes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))) {
+    if (total <= bytesMax) break;
+    const cut = cutMap(layer2[name] as CursorMap<unknown>, Math.max(0, size - (total - bytesMax)));
+    total -= size - mapBytes(cut);
+    layer2[name] = cut;
+  }
+  return { ...cursor, layer2: layer2 as unknown as CursorLayer2 };
+}
+
+function mapsOf(layer: CursorLayer2): readonly (readonly [string, CursorMap<unknown>])[] {
+  return [
+    ['run_seq_by_ts', layer.run_seq_by_ts],
+    ['placeholder_iterations', layer.placeholder_iterations],
+    ['pending_tool_blocks', layer.pending_tool_blocks],
+    ['tool_groups', layer.tool_groups],
+  ];
+}
+
+/** Newest entries as long as they fit. */
+function cutMap(map: CursorMap<unknown>, bytesMax: number): CursorMap<unknown> {
+  let kept = 0;
+  const dropped: string[] = [];
+  for (const key of oldestKeys(map).reverse()) {
+    kept += entrySize(key, map[key]);
+    if (kept > bytesMax) dropped.push(key);
+  }
+  return withoutEntries(map, dropped);
+}
+
+/** Keys from the oldest to the newest; `except` is not among them. Equal numbers are told apart by the key. */
+function oldestKeys(map: CursorMap<unknown>, except?: string): string[] {
+  return Object.entries(map)
+    .filter(([key]) => key !== except)
+    .sort(([keyA, a], [keyB, b]) => a[0] - b[0] || (keyA < keyB ? -1 : 1))
+    .map(([key]) => key);
+}
+
+function withoutEntries<V>(map: CursorMap<V>, keys: readonly string[]): CursorMap<V> {
+  const gone = new Set(keys);
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !gone.has(key)));
+}
+
+function mapBytes(map: CursorMap<unknown>): number {
+  let bytes = 0;
+  for (const [key, entry] of Object.entries(map)) bytes += entrySize(key, entry);
+  return bytes;
+}
+
+function entrySize(key: string, entry: CursorEntry<unknown> | undefined): number {
+  const value = entry?.[1];
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return Buffer.byteLength(key) + Buffer.byteLength(text) + entryBytes;
+}

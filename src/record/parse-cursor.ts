@@ -1,0 +1,91 @@
+import type { Cursor } from './cursor.ts';
+
+/** `fault` names the member and what is wrong with it; the reader of the record raises CURSOR_CORRUPT. */
+export type ParsedCursor =
+  | { readonly cursor: Cursor; readonly fault?: undefined }
+  | { readonly cursor?: undefined; readonly fault: string };
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isTextOrNull: Check = (value) => value === null || typeof value === 'string';
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isTextList: Check = (value) => Array.isArray(value) && value.every(isText);
+const isAnything: Check = (value) => value !== undefined;
+
+function isMapOf(isValue: Check): Check {
+  return (value) =>
+    isObject(value) &&
+    Object.values(value).every(
+      (entry) =>
+        Array.isArray(entry) && entry.length === 2 && isCount(entry[0]) && isValue(entry[1]),
+    );
+}
+
+type MemberChecks = Readonly<Record<string, Check>>;
+
+const topMembers: MemberChecks = {
+  schema: (value) => value === 1,
+  terminal_seen: (value) => typeof value === 'boolean',
+};
+
+const layers: Readonly<Record<string, MemberChecks>> = {
+  layer1: { event_seq: isCount, last_updated: isTextOrNull },
+  layer2: {
+    run_start_ts: isTextOrNull,
+    run_seq: isCount,
+    active_run_id: isTextOrNull,
+    open_runs: isTextList,
+    ended_runs: isTextList,
+    run_seq_by_ts: isMapOf(isCount),
+    iteration_count: isCount,
+    active_iteration_id: isTextOrNull,
+    iteration_run_id: isTextOrNull,
+    placeholder_iterations: isMapOf(isText),
+    block_seq: isMapOf(isCount),
+    open_blocks: isTextList,
+    last_prompt_id: isTextOrNull,
+    last_completed_run_id: isTextOrNull,
+    pending_tool_blocks: isMapOf(isText),
+    tool_groups: isMapOf(isTextList),
+  },
+  layer3: {
+    recipe_stack: isTextList,
+    active_recipe_step_id: isTextOrNull,
+    delegations: isMapOf(isAnything),
+    parallel_groups: isMapOf(isTextList),
+    skills: isMapOf(isText),
+  },
+};
+
+/**
+ * A stored cursor, checked whole before any of it is used (ING-502): one wrong member in one layer refuses all. Unknown members stay.
+ */
+export function parseCursor(value: unknown): ParsedCursor {
+  if (!isObject(value)) return { fault: 'it is not an object' };
+  const top = firstFault(value, topMembers, '');
+  if (top !== undefined) return { fault: top };
+  for (const [layer, members] of Object.entries(layers)) {
+    const stored = value[layer];
+    if (!isObject(stored)) return { fault: `${layer} is missing or not an object` };
+    const fault = firstFault(stored, members, `${layer}.`);
+    if (fault !== undefined) return { fault };
+  }
+  return { cursor: value as unknown as Cursor };
+}
+
+function firstFault(
+  value: Readonly<Record<string, unknown>>,
+  checks: MemberChecks,
+  prefix: string,
+): string | undefined {
+  for (const [member, isRight] of Object.entries(checks)) {
+    if (!Object.hasOwn(value, member)) return `${prefix}${member} is missing`;
+    if (!isRight(value[member])) return `${prefix}${member} has the wrong form`;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
