@@ -1,0 +1,243 @@
+/** How a setting is written, and what it is once parsed. */
+export interface KindValues {
+  readonly text: string;
+  /** Comma-separated in the environment and on the command line, a sequence in the file. */
+  readonly list: readonly string[];
+  readonly count: number;
+  /** `20MiB`, `4096`; a number of bytes. */
+  readonly size: number;
+  /** `5s`, `250ms`, `10min`, `2h`, or a number of milliseconds. */
+  readonly duration: number;
+  /** `HOST:PORT`, IPv6 in brackets; port 0 lets the system choose. */
+  readonly address: string;
+  readonly choice: string;
+}
+
+export interface KeySpec {
+  readonly kind: keyof KindValues;
+  /** As a person would write it; null means that the product works it out. */
+  readonly default: string | null;
+  readonly help: string;
+  readonly choices?: readonly string[];
+  /** Smallest number that makes sense; 1 where it is not given, so that no limit can be switched off by a 0. */
+  readonly least?: number;
+  /** Never shown: masked in lists and logs (ING-932). */
+  readonly isSecret?: true;
+}
+
+/** Every key (ING spec §8) that this version obeys. Units stand in the name. */
+export const configSchema = {
+  profile: {
+    kind: 'choice',
+    choices: ['embedded'],
+    default: 'embedded',
+    help: 'where queue, graph, state and objects live; everything embedded in the root',
+  },
+  'http.listen': {
+    kind: 'address',
+    default: '127.0.0.1:7117',
+    help: 'address of the HTTP listener; any but a loopback one needs tokens',
+  },
+  'http.allowed_hosts': {
+    kind: 'list',
+    default: '',
+    help: 'names that a proxy may forward as Host, beside the loopback names',
+  },
+  'auth.mode': {
+    kind: 'choice',
+    choices: ['auto', 'none'],
+    default: 'auto',
+    help: 'auto: no token needed on loopback while none exists; none: never, loopback only',
+  },
+  'auth.tokens_file': {
+    kind: 'text',
+    default: null,
+    help: 'file of token hashes; by default tokens.json in the root',
+  },
+  'queue.backend': {
+    kind: 'choice',
+    choices: ['filesystem'],
+    default: 'filesystem',
+    help: 'where the log lives',
+  },
+  'queue.fsync': {
+    kind: 'choice',
+    choices: ['group', 'none'],
+    default: 'group',
+    help: 'group: acknowledged after the sync of a shared frame; none: for benches, keeps no promise',
+  },
+  'queue.key_encoding': {
+    kind: 'choice',
+    choices: ['plain', 'hashed'],
+    default: 'plain',
+    help: 'names of session folders; hashed for case-insensitive file systems, fixed when the root is made',
+  },
+  'queue.segment_bytes': {
+    kind: 'size',
+    default: '64MiB',
+    least: 65536,
+    help: 'size of a journal segment',
+  },
+  'queue.max_bytes_per_key': {
+    kind: 'size',
+    default: '256MiB',
+    help: 'backlog of one session at which its events get 429',
+  },
+  'queue.max_bytes': {
+    kind: 'size',
+    default: '8GiB',
+    help: 'backlog of all sessions at which events get 503',
+  },
+  'queue.reserve_bytes': {
+    kind: 'size',
+    default: null,
+    least: 0,
+    help: 'disk kept free for commits and dead letters; by default 256 MiB or 5 % of the disk, the smaller',
+  },
+  'quarantine.max_backlog_bytes': {
+    kind: 'size',
+    default: '64MiB',
+    help: 'backlog of a quarantined session at which its events get 503',
+  },
+  'ingest.max_event_bytes': {
+    kind: 'size',
+    default: '16MiB',
+    help: 'largest event; a larger one gets 413',
+  },
+  'ingest.max_batch_records': {
+    kind: 'count',
+    default: '10000',
+    help: 'most events of one request',
+  },
+  'ingest.max_batch_bytes': {
+    kind: 'size',
+    default: '64MiB',
+    help: 'largest body of one request, unpacked',
+  },
+  'drain.max_batch_records': {
+    kind: 'count',
+    default: '100',
+    help: 'records of one session folded at once',
+  },
+  'drain.max_batch_bytes': {
+    kind: 'size',
+    default: '4MiB',
+    help: 'bytes of one session folded at once',
+  },
+  'drain.group_max_records': {
+    kind: 'count',
+    default: '1000',
+    help: 'records of all sessions in one graph transaction',
+  },
+  'drain.write_concurrency': {
+    kind: 'count',
+    default: '4',
+    help: 'graph transactions prepared at once',
+  },
+  'drain.max_delivery_attempts': {
+    kind: 'count',
+    default: '3',
+    help: 'tries of one record before it becomes a dead letter; an outage uses none',
+  },
+  'drain.idle_exit_ms': {
+    kind: 'duration',
+    default: '10min',
+    help: 'an idle worker leaves memory after this time',
+  },
+  'supervisor.backoff_ms': {
+    kind: 'duration',
+    default: '100ms',
+    help: 'first wait after a failure that may pass',
+  },
+  'supervisor.backoff_max_ms': {
+    kind: 'duration',
+    default: '30s',
+    help: 'longest wait between two tries',
+  },
+  'supervisor.degraded_after': {
+    kind: 'count',
+    default: '5',
+    help: 'failures in a row after which the status says degraded',
+  },
+  'boot.respawn_limit': {
+    kind: 'count',
+    default: '8',
+    help: 'workers that a start wakes at a time, oldest backlog first',
+  },
+  'cursor.max_bytes': {
+    kind: 'size',
+    default: '256KiB',
+    help: 'largest state of a fold',
+  },
+  'cursor.max_map_entries': {
+    kind: 'count',
+    default: '4096',
+    help: 'entries of each map in the state of a fold',
+  },
+  'graph.store': {
+    kind: 'choice',
+    choices: ['embedded'],
+    default: 'embedded',
+    help: 'where the graph lives',
+  },
+  'graph.spill_bytes': {
+    kind: 'size',
+    default: '32KiB',
+    least: 1024,
+    help: 'larger values are kept beside the graph; fixed in a graph when it is made',
+  },
+  'graph.max_tx_bytes': {
+    kind: 'size',
+    default: '16MiB',
+    help: 'largest graph transaction',
+  },
+  'lock.warn_ms': {
+    kind: 'duration',
+    default: '2s',
+    help: 'a longer wait for a session lock is logged',
+  },
+  'metrics.residual_grace_ms': {
+    kind: 'duration',
+    default: '15s',
+    help: 'a residual that stays longer makes the status degraded',
+  },
+  'shutdown.grace_ms': {
+    kind: 'duration',
+    default: '130s',
+    help: 'a stop is finished after this time, whatever still runs',
+  },
+  'log.level': {
+    kind: 'choice',
+    choices: ['debug', 'info', 'warn', 'error'],
+    default: 'info',
+    help: 'least important line that is logged',
+  },
+} as const;
+
+export type ConfigKey = keyof typeof configSchema;
+
+type ValueOf<S extends KeySpec> = S extends { readonly choices: readonly (infer C)[] }
+  ? C
+  : KindValues[S['kind']];
+
+/** The settings in force: numbers are bytes or milliseconds as the key's name says; null where the product works it out. */
+export type Config = {
+  readonly [K in ConfigKey]:
+    | ValueOf<(typeof configSchema)[K]>
+    | ((typeof configSchema)[K]['default'] extends null ? null : never);
+};
+
+export function isConfigKey(text: string): text is ConfigKey {
+  return Object.hasOwn(configSchema, text);
+}
+
+export function specOf(key: ConfigKey): KeySpec {
+  return configSchema[key];
+}
+
+export const configKeyNames: readonly ConfigKey[] = Object.keys(configSchema) as ConfigKey[];
+
+/** `queue.max_bytes` is MILLRACE_QUEUE__MAX_BYTES. */
+export function environmentName(key: ConfigKey): string {
+  return `MILLRACE_${key.replaceAll('.', '__').toUpperCase()}`;
+}
