@@ -7,3 +7,9 @@
  * May call: base, signals. Called by: every room that stores.
  */
 export * from './disk.ts';
+export * from './errors.ts';
+export * from './platform-error.ts';
+export * from './node-disk.ts';
+export * from './staging-names.ts';
+export * from './atomic-replace.ts';
+export * from './durable-directory.ts';
