@@ -81,16 +81,29 @@ export interface DaemonChanged {
   readonly detail: string;
 }
 
-export const requestFinished: Channel<RequestFinished> = defineChannel('millrace:http:request-finished');
+/** Something that an operator should look at, and that changes no state: a raised generation, a foreign lease row. */
+export interface DaemonNoticed {
+  readonly code: string;
+  readonly message: string;
+}
+
+export const requestFinished: Channel<RequestFinished> = defineChannel(
+  'millrace:http:request-finished',
+);
 export const journalSynced: Channel<JournalSynced> = defineChannel('millrace:queue:journal-synced');
 export const journalFailed: Channel<JournalFailed> = defineChannel('millrace:queue:journal-failed');
 export const checkpointed: Channel<Checkpointed> = defineChannel('millrace:queue:checkpointed');
 export const recovered: Channel<Recovered> = defineChannel('millrace:queue:recovered');
-export const keyQuarantined: Channel<KeyQuarantined> = defineChannel('millrace:queue:key-quarantined');
+export const keyQuarantined: Channel<KeyQuarantined> = defineChannel(
+  'millrace:queue:key-quarantined',
+);
 export const evidenceKept: Channel<EvidenceKept> = defineChannel('millrace:queue:evidence-kept');
 export const groupApplied: Channel<GroupApplied> = defineChannel('millrace:drain:group-applied');
-export const batchCommitted: Channel<BatchCommitted> = defineChannel('millrace:drain:batch-committed');
+export const batchCommitted: Channel<BatchCommitted> = defineChannel(
+  'millrace:drain:batch-committed',
+);
 export const applyRetried: Channel<ApplyRetried> = defineChannel('millrace:drain:apply-retried');
 export const recordDead: Channel<RecordDead> = defineChannel('millrace:drain:record-dead');
 export const workerChanged: Channel<WorkerChanged> = defineChannel('millrace:drain:worker-changed');
 export const daemonChanged: Channel<DaemonChanged> = defineChannel('millrace:daemon:changed');
+export const daemonNoticed: Channel<DaemonNoticed> = defineChannel('millrace:daemon:noticed');

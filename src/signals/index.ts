@@ -8,3 +8,5 @@
  */
 export * from './channel.ts';
 export * from './channels.ts';
+export * from './log.ts';
+export * from './metrics.ts';

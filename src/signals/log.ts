@@ -1,0 +1,114 @@
+import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+import {
+  applyRetried,
+  checkpointed,
+  daemonChanged,
+  daemonNoticed,
+  evidenceKept,
+  groupApplied,
+  journalFailed,
+  keyQuarantined,
+  recordDead,
+  recovered,
+  requestFinished,
+  workerChanged,
+} from './channels.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Standard error when it is not given. */
+  readonly stream?: DestinationStream;
+}
+
+/** Members that would be secrets, wherever they stood; nothing logs them, and this makes sure (ING-018). */
+const secretMembers = ['token', 'tokens', 'authorization', 'password', 'secret', 'cookie'];
+
+/**
+ * Subscribes the log to the channels: JSON lines to standard error, each with a stable `event` beside readable text, one per change of
+ * state; what happens per request or batch shows at `debug` only. Returns the function that ends it.
+ */
+export function startLog(options: LogOptions): () => void {
+  const logger = makeLogger(options);
+  const ends = [...changesOfState(logger), ...trouble(logger), ...everyStep(logger)];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+function makeLogger({ level, stream }: LogOptions): Logger {
+  return pino(
+    {
+      level,
+      base: { pid: process.pid },
+      messageKey: 'message',
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: secretMembers.flatMap((member) => [member, `*.${member}`]),
+        censor: '********',
+      },
+    },
+    stream ?? destination({ dest: 2, sync: true }),
+  );
+}
+
+function changesOfState(logger: Logger): (() => void)[] {
+  return [
+    daemonChanged.subscribe(({ state, detail }) => {
+      const line = { event: `daemon_${state}` };
+      if (state === 'fenced') logger.error(line, detail);
+      else logger.info(line, detail);
+    }),
+    recovered.subscribe((message) => {
+      const line = { event: 'queue_recovered', ...message };
+      const text = `recovered ${message.keys} keys from ${message.frames} frames in ${Math.round(message.durationMs)} ms`;
+      if (message.damagedRanges > 0 || message.tornBytes > 0) logger.warn(line, text);
+      else logger.info(line, text);
+    }),
+    daemonNoticed.subscribe(({ code, message }) => logger.warn({ event: 'notice', code }, message)),
+  ];
+}
+
+function trouble(logger: Logger): (() => void)[] {
+  return [
+    journalFailed.subscribe(({ segment, code, message }) =>
+      logger.error({ event: 'journal_failed', segment, code }, message),
+    ),
+    keyQuarantined.subscribe(({ key, code, message }) =>
+      logger.error({ event: 'key_quarantined', key, code }, message),
+    ),
+    evidenceKept.subscribe(({ path, reason }) =>
+      logger.warn({ event: 'evidence_kept', path }, reason),
+    ),
+    recordDead.subscribe(({ key, position, code, message }) =>
+      logger.warn({ event: 'record_dead', key, position, code }, message),
+    ),
+    applyRetried.subscribe((message) => {
+      if (!isWorthALine(message.attempt)) return;
+      logger.warn({ event: 'apply_retried', ...message }, `attempt ${message.attempt} failed`);
+    }),
+  ];
+}
+
+/** Repeats are limited: attempts 1, 2, 4, 8 … so that an outage of an hour is a dozen lines. */
+function isWorthALine(attempt: number): boolean {
+  return Number.isInteger(Math.log2(attempt));
+}
+
+function everyStep(logger: Logger): (() => void)[] {
+  const debug =
+    (event: string) =>
+    (message: object): void => {
+      logger.debug({ event, ...message });
+    };
+  return logger.isLevelEnabled('debug')
+    ? [
+        requestFinished.subscribe(debug('request_finished')),
+        checkpointed.subscribe(debug('queue_checkpointed')),
+        groupApplied.subscribe(debug('group_applied')),
+        workerChanged.subscribe(debug('worker_changed')),
+      ]
+    : [];
+}
