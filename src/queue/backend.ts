@@ -154,9 +154,13 @@ export interface KeyStatus extends KeyTotals {
   readonly end: Position;
   readonly pending: number;
   readonly backlogBytes: number;
-  readonly quarantine: { readonly code: string; readonly message: string; readonly since: string } | null;
+  readonly quarantine: {
+    readonly code: string;
+    readonly message: string;
+    readonly since: string;
+  } | null;
   /** Last record that the graph is known to hold (ING-541). */
-  readonly applied: AppliedMark | null;
+  readonly appliedMark: AppliedMark | null;
 }
 
 /**

@@ -7,3 +7,5 @@
  * May call: base, record, state, signals. Called by: queue-backends, ingest, drain, dead-letters, ops.
  */
 export * from './backend.ts';
+export * from './errors.ts';
+export * from './locks.ts';

@@ -1,0 +1,179 @@
+import { defineError, type ErrorFactory } from '#base';
+
+/** Codes of every queue backend (ING spec §9). A backend classifies foreign errors into these once, at its edge. */
+
+type Keys = { readonly keys: readonly string[]; readonly retryAfterMs?: number };
+
+export const queueWriteFailed: ErrorFactory<{ reason: string } & Partial<Keys>> = defineError(
+  'QUEUE_WRITE_FAILED',
+  'retry',
+  ({ reason }) =>
+    `the queue could not be written (${reason}): nothing of this request was kept, send it again`,
+);
+
+export const queueFull: ErrorFactory<
+  { limit: string; usedBytes: number; limitBytes: number } & Partial<Keys>
+> = defineError(
+  'QUEUE_FULL',
+  'retry',
+  ({ limit, usedBytes, limitBytes }) =>
+    `the queue is full: ${limit} is ${limitBytes} bytes and ${usedBytes} are used; send again once the drain has caught up`,
+);
+
+export const backlogFull: ErrorFactory<{ usedBytes: number; limitBytes: number } & Keys> =
+  defineError(
+    'BACKLOG_FULL',
+    'retry',
+    ({ keys, usedBytes, limitBytes }) =>
+      `the backlog of ${keys.join(', ')} is full: queue.max_bytes_per_key is ${limitBytes} bytes and ${usedBytes} wait; send again once they are drained`,
+  );
+
+export const sessionQuarantined: ErrorFactory<{ reason: string } & Keys> = defineError(
+  'SESSION_QUARANTINED',
+  'retry',
+  ({ keys, reason }) =>
+    `${keys.join(', ')} is in quarantine (${reason}); see "millrace sessions show"; an operator must decide`,
+);
+
+export const draining: ErrorFactory<{ what: string }> = defineError(
+  'DRAINING',
+  'retry',
+  ({ what }) => `${what} is stopping and takes no new work: send again in a moment`,
+);
+
+export const recordFraming: ErrorFactory<{ index: number; reason: string }> = defineError(
+  'RECORD_FRAMING',
+  'reject',
+  ({ index, reason }) => `record ${index} is not one JSON object on one line: ${reason}`,
+);
+
+export const recordCorrupt: ErrorFactory<{ key: string; place: string; reason: string }> =
+  defineError(
+    'RECORD_CORRUPT',
+    'corrupt',
+    ({ key, place, reason }) => `a stored record of ${key} is damaged at ${place}: ${reason}`,
+  );
+
+export const offsetCorrupt: ErrorFactory<{ key: string; reason: string }> = defineError(
+  'OFFSET_CORRUPT',
+  'corrupt',
+  ({ key, reason }) => `the offset record of ${key} cannot be read: ${reason}`,
+);
+
+export const offsetBeyondLog: ErrorFactory<{ key: string; offset: number; end: number }> =
+  defineError(
+    'OFFSET_BEYOND_LOG',
+    'corrupt',
+    ({ key, offset, end }) => `the offset of ${key} is ${offset}, its log ends at ${end}`,
+  );
+
+export const offsetMisaligned: ErrorFactory<{ key: string; offset: number }> = defineError(
+  'OFFSET_MISALIGNED',
+  'corrupt',
+  ({ key, offset }) => `the offset ${offset} of ${key} is not the end of a record`,
+);
+
+export const offsetUnsupported: ErrorFactory<{ key: string; minReader: number }> = defineError(
+  'OFFSET_UNSUPPORTED',
+  'corrupt',
+  ({ key, minReader }) =>
+    `the offset record of ${key} needs reader version ${minReader}: start the newer millrace that wrote it`,
+);
+
+export const logGenerationMissing: ErrorFactory<{ key: string; generation: number }> = defineError(
+  'LOG_GENERATION_MISSING',
+  'corrupt',
+  ({ key, generation }) =>
+    `generation ${generation} of the log of ${key}, which its offset record names, is missing`,
+);
+
+export const cursorCorrupt: ErrorFactory<{ key: string; reason: string }> = defineError(
+  'CURSOR_CORRUPT',
+  'corrupt',
+  ({ key, reason }) => `the stored cursor of ${key} cannot be built: ${reason}`,
+);
+
+export const cursorTooLarge: ErrorFactory<{ key: string; bytes: number; bytesMax: number }> =
+  defineError(
+    'CURSOR_TOO_LARGE',
+    'corrupt',
+    ({ key, bytes, bytesMax }) =>
+      `the cursor of ${key} has ${bytes} bytes, cursor.max_bytes is ${bytesMax}: its maps are bounded, so this is a defect`,
+  );
+
+export const epochMismatch: ErrorFactory<{ key: string; position: string; epoch: string }> =
+  defineError(
+    'EPOCH_MISMATCH',
+    'retry',
+    ({ key, position, epoch }) =>
+      `position ${position} of ${key} is not of its epoch ${epoch}: read the key again`,
+  );
+
+export const positionRegression: ErrorFactory<{
+  key: string;
+  position: string;
+  committed: string;
+}> = defineError(
+  'POSITION_REGRESSION',
+  'retry',
+  ({ key, position, committed }) =>
+    `${key} is committed to ${committed}, beyond ${position}: read the key again`,
+);
+
+export const commitConflict: ErrorFactory<{ key: string; position: string }> = defineError(
+  'COMMIT_CONFLICT',
+  'retry',
+  ({ key, position }) =>
+    `${key} is committed to ${position} with another cursor: one position has one true cursor; read the key again`,
+);
+
+export const foreignRecord: ErrorFactory<{ key: string; found: number; known: number }> =
+  defineError(
+    'FOREIGN_RECORD',
+    'corrupt',
+    ({ key, found, known }) =>
+      `the offset record of ${key} has write ${found}, we wrote ${known}: somebody else writes this root`,
+  );
+
+export const cursorRequired: ErrorFactory<{ key: string }> = defineError(
+  'CURSOR_REQUIRED',
+  'reject',
+  ({ key }) =>
+    `a commit of ${key} came without a cursor: position and state move together or not at all`,
+);
+
+export const capabilityMissing: ErrorFactory<{ backend: string; capability: string }> = defineError(
+  'CAPABILITY_MISSING',
+  'reject',
+  ({ backend, capability }) => `the ${backend} queue has no ${capability}`,
+);
+
+export const guardStale: ErrorFactory<{ key: string; reason: string }> = defineError(
+  'GUARD_STALE',
+  'reject',
+  ({ key, reason }) => `the guard of ${key} cannot be used: ${reason}`,
+);
+
+export const notOwnerThread: ErrorFactory<{ thread: number; owner: number }> = defineError(
+  'NOT_OWNER_THREAD',
+  'reject',
+  ({ thread, owner }) =>
+    `thread ${thread} touched the queue that thread ${owner} opened: go through its port`,
+);
+
+export const backendProtocolMismatch: ErrorFactory<{
+  backend: string;
+  range: string;
+  protocol: string;
+}> = defineError(
+  'BACKEND_PROTOCOL_MISMATCH',
+  'fatal',
+  ({ backend, range, protocol }) =>
+    `the ${backend} queue implements protocol ${range}, this millrace speaks ${protocol}: install a matching version`,
+);
+
+export const deadLetterState: ErrorFactory<{ id: string; outcome: string }> = defineError(
+  'DEAD_LETTER_STATE',
+  'reject',
+  ({ id, outcome }) => `dead letter ${id} is already ${outcome}`,
+);
