@@ -1,0 +1,65 @@
+import type { Clock } from '#base';
+
+/** What was opened, to be closed in reverse by whoever opened it. */
+export interface Closers {
+  add(name: string, close: () => Promise<void> | void): void;
+  /**
+   * Closes everything, newest first, and returns what failed. A close that is not done at `deadlineMs` (monotonic) is left behind, and the
+   * next one is begun: kill -9 would leave no more (P10).
+   */
+  closeAll(clock: Clock, deadlineMs: number): Promise<readonly CloseFailure[]>;
+}
+
+export interface CloseFailure {
+  readonly name: string;
+  readonly error: unknown;
+}
+
+/** Even past the deadline each close gets this long: most are done in a millisecond. */
+const closeMsLeast = 250;
+
+export function createClosers(): Closers {
+  const open: { readonly name: string; readonly close: () => Promise<void> | void }[] = [];
+  return {
+    add(name, close) {
+      open.push({ name, close });
+    },
+    async closeAll(clock, deadlineMs) {
+      const failures: CloseFailure[] = [];
+      for (let one = open.pop(); one !== undefined; one = open.pop()) {
+        const leftMs = Math.max(closeMsLeast, deadlineMs - clock.monotonic());
+        const { name } = one;
+        const error = await failureWithin(one.close, leftMs, clock);
+        if (error !== undefined) failures.push({ name, error });
+      }
+      return failures;
+    },
+  };
+}
+
+/** Undefined when it closed in time. */
+async function failureWithin(
+  close: () => Promise<void> | void,
+  ms: number,
+  clock: Clock,
+): Promise<unknown> {
+  const enough = new AbortController();
+  const late = clock
+    .sleep(ms, enough.signal)
+    .then(() => new Error(`not closed within ${Math.round(ms)} ms`))
+    .catch((reason: unknown) => reason);
+  try {
+    return await Promise.race([late, outcomeOf(close)]);
+  } finally {
+    enough.abort();
+  }
+}
+
+async function outcomeOf(close: () => Promise<void> | void): Promise<unknown> {
+  try {
+    await close();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
