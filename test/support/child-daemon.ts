@@ -18,7 +18,7 @@ export interface ChildDaemon {
   /** SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;
   /** What it wrote to standard error so far: shown on failure, silent otherwise. */
-  output(): string;
+  readonly output: () => string;
 }
 
 export interface ChildOptions {
@@ -77,7 +77,7 @@ export async function killWhileStarting(options: ChildOptions, ms: number): Prom
 interface Spawned {
   readonly child: ChildProcess;
   readonly exited: Promise<unknown>;
-  output(): string;
+  readonly output: () => string;
 }
 
 function spawnDaemon({ root, args = [], env = {} }: ChildOptions): Spawned {
@@ -106,7 +106,7 @@ async function firstLine(stream: NodeJS.ReadableStream): Promise<string | undefi
 
 async function after(ms: number): Promise<undefined> {
   await new Promise((resolve) => {
-    setTimeout(resolve, ms);
+    setTimeout(resolve, ms).unref();
   });
   return undefined;
 }
