@@ -8,4 +8,6 @@
  */
 export * from './backend.ts';
 export * from './errors.ts';
+export { assertHeld, type KeyGuard } from './key-hold.ts';
 export * from './locks.ts';
+export * from './owner-thread.ts';
