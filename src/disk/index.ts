@@ -13,3 +13,5 @@ export * from './node-disk.ts';
 export * from './staging-names.ts';
 export * from './atomic-replace.ts';
 export * from './durable-directory.ts';
+export * from './failpoints.ts';
+export * from './lock-file.ts';
