@@ -37,8 +37,10 @@ export interface CursorLayer2 {
   readonly open_runs: readonly string[];
   /** Those of `open_runs` that had their `execution:end`. */
   readonly ended_runs: readonly string[];
-  /** Start time, as the client wrote it → runs begun at it (ING-603). */
+  /** Start time, as the client wrote it → runs begun at it (ING-603); its number is the time in epoch ms, so that the earliest go first. */
   readonly run_seq_by_ts: CursorMap<number>;
+  /** Latest start, in epoch ms, that went out of `run_seq_by_ts`: what starts at or before it cannot know whether it is the first. */
+  readonly run_floor_ms: number;
   readonly iteration_count: number;
   readonly active_iteration_id: string | null;
   /** The run that the active iteration is part of. */
@@ -81,6 +83,7 @@ export function emptyCursor(): Cursor {
       open_runs: [],
       ended_runs: [],
       run_seq_by_ts: {},
+      run_floor_ms: 0,
       iteration_count: 0,
       active_iteration_id: null,
       iteration_run_id: null,

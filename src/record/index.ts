@@ -8,6 +8,7 @@
  */
 export * from './key.ts';
 export * from './check-ids.ts';
+export * from './session-node-id.ts';
 export * from './position.ts';
 export * from './timestamp.ts';
 export * from './cursor.ts';

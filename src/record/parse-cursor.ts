@@ -38,6 +38,7 @@ const layers: Readonly<Record<string, MemberChecks>> = {
     open_runs: isTextList,
     ended_runs: isTextList,
     run_seq_by_ts: isMapOf(isCount),
+    run_floor_ms: isCount,
     iteration_count: isCount,
     active_iteration_id: isTextOrNull,
     iteration_run_id: isTextOrNull,

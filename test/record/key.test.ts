@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeKey, keyParts, parseKey } from '#record';
+import { encodeKey, keyParts, parseKey, sessionNodeId } from '#record';
 
 const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 });
 const parts = fc.record({ workspace: id, session: id });
@@ -74,5 +74,23 @@ describe('key', () => {
     ]) {
       expect([text, parseKey(text)]).toEqual([text, undefined]);
     }
+  });
+});
+
+describe('session in node ids', () => {
+  it('never holds the mark that parts owner and owned, and no two sessions meet (ING-611)', () => {
+    expect(sessionNodeId('0f4c-8b1d_foundation:explorer')).toBe('0f4c-8b1d_foundation:explorer');
+    expect(sessionNodeId('a::b')).toBe('a:%3Ab');
+    const nasty = fc.string({
+      unit: fc.constantFrom(':', '%', '3', 'A', '2', '5', 'x'),
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(nasty, nasty, (a, b) => {
+        expect(sessionNodeId(a)).not.toContain('::');
+        expect(sessionNodeId(a) === sessionNodeId(b)).toBe(a === b);
+      }),
+      { numRuns: 3000 },
+    );
   });
 });
