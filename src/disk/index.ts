@@ -15,3 +15,8 @@ export * from './atomic-replace.ts';
 export * from './durable-directory.ts';
 export * from './failpoints.ts';
 export * from './lock-file.ts';
+export * from './power-loss.ts';
+export * from './memory-disk.ts';
+export * from './recording-disk.ts';
+export * from './crashes.ts';
+export * from './failing-disk.ts';
