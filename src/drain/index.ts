@@ -1,0 +1,9 @@
+/**
+ * drain: from the log to the graph, in order, once.
+ *
+ * Lives here: workers and their registry, batch plans (pure), group apply, isolation of poison, arming, supervision, graceful stop.
+ * Not here: what an event means (handlers), how a graph or a queue stores.
+ * Promises: P3, P4, P5, P9, P10, P12.
+ * May call: base, signals, record, fence, objects, queue, graph, handlers. Called by: ops, daemon.
+ */
+export * from './drain.ts';

@@ -1,0 +1,10 @@
+/**
+ * ops: every operator verb once.
+ *
+ * Lives here: verbs with name, input and output schema, effect, scope and HTTP form; the context that they run in.
+ * Not here: HTTP, the command line, authentication; they are views of these verbs.
+ * Promises: P4 as a view: accepted = applied + pending + dead + discarded.
+ * May call: base, signals, record, queue, graph, access, drain, dead-letters. Called by: http, daemon, cli.
+ */
+export * from './verb.ts';
+export * from './ops-context.ts';
