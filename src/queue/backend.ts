@@ -18,7 +18,7 @@ export interface AppendInput {
   readonly settles?: string;
 }
 
-/** What became of one record of a request, in the order of the request. */
+/** What became of one record of a request, in the order of the request. `position` is where the record, or the first of its id, starts. */
 export type AppendOutcome =
   | { readonly status: 'queued'; readonly epoch: string; readonly position: Position }
   | { readonly status: 'duplicate'; readonly epoch: string; readonly position: Position }
@@ -30,7 +30,7 @@ export type AppendOutcome =
 export interface AppendOptions {
   /** Store nothing if any record conflicts or is foreign (`?atomic=true`). */
   readonly atomic?: boolean;
-  /** Gives up waiting for another request's id in flight (ING-520): 503 at its deadline. */
+  /** Gives up waiting for another request's id in flight (ING-520): rejects with DRAINING, nothing stored. */
   readonly signal?: AbortSignal;
 }
 
@@ -126,7 +126,7 @@ export interface QueueBackend {
   ): Promise<void>;
   /** Live and retired letters, oldest first, with their outcome. */
   readDeadLetters(key: Key): Promise<readonly DeadLetterRecord[]>;
-  /** Keys with records that wait for a drain. Never proportional to the keys ever known. */
+  /** Keys with records that wait for a drain, those in quarantine left out. Never proportional to the keys ever known. */
   activeKeys(): Promise<readonly Key[]>;
   close(): Promise<void>;
 }
@@ -179,7 +179,7 @@ export interface QueueLedger {
     readonly session?: string;
     readonly workspace?: string;
   }): Promise<readonly KeyStatus[]>;
-  /** The stored record that starts at `at`, if the log still has it (ING-541). */
+  /** The record that ends at `after`, as it was appended, if the log still has it (ING-541). */
   readRecordEndingAt(key: Key, after: Position): Promise<Uint8Array | undefined>;
   /** Stops one key for a fault that its reader found (CURSOR_CORRUPT); all others go on (ING-408). */
   quarantine(key: Key, fault: { readonly code: string; readonly message: string }): Promise<void>;

@@ -1,13 +1,15 @@
 /**
  * queue: what a queue promises.
  *
- * Lives here: the QueueBackend socket (ten members), the ledger beside it, per-key locks, wrappers.
+ * Lives here: the QueueBackend socket (ten members), the ledger beside it, per-key locks, limits, the protocol's version and the check of a plug.
  * Not here: any storage; backends live in queue-backends/.
  * Promises: P1, P2, P3, P4 as duties of every backend; test/contract/queue holds them.
- * May call: base, record, state, signals. Called by: queue-backends, ingest, drain, dead-letters, ops.
+ * May call: base, record, state. Called by: queue-backends, ingest, drain, dead-letters, ops, daemon.
  */
 export * from './backend.ts';
 export * from './errors.ts';
 export { assertHeld, type KeyGuard } from './key-hold.ts';
+export * from './limits.ts';
 export * from './locks.ts';
 export * from './owner-thread.ts';
+export * from './protocol.ts';

@@ -1,0 +1,61 @@
+import { backlogFull, queueFull, sessionQuarantined } from './errors.ts';
+
+/** Written limits of a queue (P9), in bytes as they are stored. */
+export interface QueueLimits {
+  /** Backlog of one key: above it BACKLOG_FULL. */
+  readonly bytesPerKeyMax: number;
+  /** Backlog of all keys: above it QUEUE_FULL. */
+  readonly bytesMax: number;
+  /** Backlog of a key in quarantine: above it SESSION_QUARANTINED (ING-411). */
+  readonly quarantineBacklogBytesMax: number;
+  /** A larger cursor fails its commit (ING-212). */
+  readonly cursorBytesMax: number;
+}
+
+export const queueLimitsDefault: QueueLimits = {
+  bytesPerKeyMax: 256 * 2 ** 20,
+  bytesMax: 8 * 2 ** 30,
+  quarantineBacklogBytesMax: 64 * 2 ** 20,
+  cursorBytesMax: 256 * 2 ** 10,
+};
+
+/** What a request would add to one key. */
+export interface KeyLoad {
+  readonly key: string;
+  readonly backlogBytes: number;
+  readonly addedBytes: number;
+  /** Code of the fault that stopped the key; absent when it is well. */
+  readonly quarantine?: string;
+}
+
+/** Quotas for the whole request, before anything of it is handed over (ING-023); the error names the keys that caused it. */
+export function assertRoom(
+  limits: QueueLimits,
+  totalBytes: number,
+  loads: readonly KeyLoad[],
+): void {
+  const loaded = (load: KeyLoad): number => load.backlogBytes + load.addedBytes;
+  const stopped = loads.filter(
+    (load) => load.quarantine !== undefined && loaded(load) > limits.quarantineBacklogBytesMax,
+  );
+  const [fault] = stopped;
+  if (fault !== undefined)
+    throw sessionQuarantined({
+      keys: stopped.map(({ key }) => key),
+      reason: `${fault.quarantine}, and its backlog is full`,
+    });
+  const full = loads.filter((load) => loaded(load) > limits.bytesPerKeyMax);
+  if (full.length > 0)
+    throw backlogFull({
+      keys: full.map(({ key }) => key),
+      usedBytes: Math.max(...full.map(({ backlogBytes }) => backlogBytes)),
+      limitBytes: limits.bytesPerKeyMax,
+    });
+  const added = loads.reduce((sum, { addedBytes }) => sum + addedBytes, 0);
+  if (totalBytes + added > limits.bytesMax)
+    throw queueFull({
+      limit: 'queue.max_bytes',
+      usedBytes: totalBytes,
+      limitBytes: limits.bytesMax,
+    });
+}
