@@ -1,0 +1,258 @@
+import { type Clock, type MillraceError, assert, messageOf } from '#base';
+import { queueWriteFailed } from '#queue';
+import { journalFailed, journalSynced } from '#signals';
+import { frameBytes, frameHeaderBytes, type FrameKind, sealFrame } from './frame.ts';
+import { encodeAbandon } from './payloads.ts';
+import { frameKinds } from './frame.ts';
+import { segmentHeaderBytes } from './segment.ts';
+import type { OpenSegment, SegmentShelf } from './segment-shelf.ts';
+
+/** One durable change on its way into the journal. Outcomes are told in order, each exactly once. */
+export interface JournalEntry {
+  readonly kind: FrameKind;
+  readonly payloadBytes: number;
+  readonly recordCount: number;
+  /** Puts the payload into the group's buffer; what it keeps of the buffer stays valid. */
+  write(buffer: Buffer, at: number): void;
+  durable(sequence: number): void;
+  failed(error: MillraceError): void;
+}
+
+export interface JournalOptions {
+  readonly clock: Clock;
+  readonly shelf: SegmentShelf;
+  readonly tenure: number;
+  /** The last sequence that recovery kept. */
+  readonly lastSequence: number;
+  readonly mark: number;
+  /** False is for benches only and keeps no promise (ING-121). */
+  readonly isSynced: boolean;
+  /** Told before a group is handed to the disk; throws when we are no longer the writer (ING-236). */
+  readonly assertWriter: () => void;
+}
+
+/** A group is at most this large, so that one write never starves the next group of its sync. */
+const groupBytesMax = 8 * 1024 * 1024;
+const healDelayMsFirst = 50;
+const healDelayMsMax = 2_000;
+
+/**
+ * The commit journal: one write and one sync in flight; the next group is what gathered meanwhile (QFS-02). A failed group fails as a whole,
+ * with all that waits behind it; its segment is never written again, and the next one begins with an ABANDON that names it (QFS-03).
+ */
+export class Journal {
+  readonly #options: JournalOptions;
+  #queue: JournalEntry[] = [];
+  #queuedBytes = 0;
+  #isRunning = false;
+  #isClosed = false;
+  #current: OpenSegment | undefined;
+  #durable: number;
+  #mark: number;
+  #blocked: { readonly error: MillraceError; readonly since: number } | undefined;
+  #healDelayMs = healDelayMsFirst;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#durable = options.lastSequence;
+    this.#mark = options.mark;
+  }
+
+  /** Highest sequence that is on disk. */
+  get durableSequence(): number {
+    return this.#durable;
+  }
+
+  get mark(): number {
+    return this.#mark;
+  }
+
+  /** Bytes handed over and not yet synced. */
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  /** Why nothing can be written now; undefined when well. */
+  get trouble(): { readonly error: MillraceError; readonly since: number } | undefined {
+    return this.#blocked;
+  }
+
+  /** Bytes of all segments that the mark has not made redundant. */
+  get bytesSinceMark(): number {
+    return this.#options.shelf.bytesInUse;
+  }
+
+  /** Hands an entry over; it is told its outcome later, in order. While the journal is blocked it fails at once. */
+  submit(entry: JournalEntry): void {
+    if (this.#blocked !== undefined) {
+      entry.failed(this.#blocked.error);
+      return;
+    }
+    assert(!this.#isClosed, 'the journal is closed');
+    this.#queue.push(entry);
+    this.#queuedBytes += frameBytes(entry.payloadBytes);
+    if (!this.#isRunning) void this.#run();
+  }
+
+  /** Resolves when nothing is on its way. */
+  settled(): Promise<void> {
+    if (!this.#isRunning && this.#queue.length === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+    });
+  }
+
+  /** The frames up to `mark` are redundant: their segments may go (QFS-05, QFS-11). */
+  async advanceMark(mark: number): Promise<void> {
+    assert(mark <= this.#durable, `the mark ${mark} is not durable yet`);
+    this.#mark = Math.max(this.#mark, mark);
+    await this.#options.shelf.release(this.#mark, this.#current);
+  }
+
+  async close(): Promise<void> {
+    await this.settled();
+    this.#isClosed = true;
+    await this.#options.shelf.close();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    // Entries that arrive in this very turn of the event loop join the group.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const group = this.#takeGroup();
+      try {
+        await this.#writeGroup(group);
+      } catch (error) {
+        this.#fail(group, error);
+      }
+    }
+    this.#isRunning = false;
+    for (const wake of this.#idleWaiters.splice(0)) wake();
+  }
+
+  #takeGroup(): JournalEntry[] {
+    let bytes = 0;
+    let count = 0;
+    for (const entry of this.#queue) {
+      const size = frameBytes(entry.payloadBytes);
+      if (count > 0 && bytes + size > groupBytesMax) break;
+      bytes += size;
+      count++;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #writeGroup(group: readonly JournalEntry[]): Promise<void> {
+    const began = this.#options.clock.monotonic();
+    this.#options.assertWriter();
+    const bytes = group.reduce((sum, entry) => sum + frameBytes(entry.payloadBytes), 0);
+    const segment = await this.#segmentFor(bytes);
+    const first = this.#durable + 1;
+    const buffer = this.#encode(group, segment, bytes, first);
+    await segment.file.writeAt([buffer], segment.end);
+    if (this.#options.isSynced) await segment.file.sync();
+    segment.end += bytes;
+    segment.lastSequence = first + group.length - 1;
+    this.#durable = segment.lastSequence;
+    this.#healDelayMs = healDelayMsFirst;
+    this.#queuedBytes -= bytes;
+    let records = 0;
+    for (const [at, entry] of group.entries()) {
+      records += entry.recordCount;
+      entry.durable(first + at);
+    }
+    journalSynced.publish(() => ({
+      frames: group.length,
+      records,
+      bytes,
+      durationMs: this.#options.clock.monotonic() - began,
+    }));
+  }
+
+  #encode(
+    group: readonly JournalEntry[],
+    segment: OpenSegment,
+    bytes: number,
+    first: number,
+  ): Buffer {
+    const buffer = Buffer.allocUnsafeSlow(bytes);
+    let at = 0;
+    for (const [index, entry] of group.entries()) {
+      entry.write(buffer, at + frameHeaderBytes);
+      sealFrame(buffer, at, entry.payloadBytes, {
+        kind: entry.kind,
+        salt: segment.salt,
+        sequence: first + index,
+        tenure: this.#options.tenure,
+        synced: this.#durable,
+        groupIndex: index,
+        groupCount: group.length,
+      });
+      at += frameBytes(entry.payloadBytes);
+    }
+    return buffer;
+  }
+
+  /** The current segment if the group fits, else the next one: begun, and with what it must say first. */
+  async #segmentFor(bytes: number): Promise<OpenSegment> {
+    const current = this.#current;
+    if (current !== undefined && current.end + bytes <= current.size) return current;
+    const next = await this.#options.shelf.begin(
+      this.#durable + 1,
+      this.#mark,
+      bytes + segmentHeaderBytes,
+    );
+    this.#current = next;
+    return next;
+  }
+
+  /** Fails the group and all that waits: positions go on from the last durable end. */
+  #fail(group: readonly JournalEntry[], cause: unknown): void {
+    const error = queueWriteFailed({ reason: messageOf(cause) }, cause);
+    const segment = this.#current;
+    journalFailed.publish(() => ({
+      segment: segment?.name ?? 'none',
+      code: error.code,
+      message: messageOf(cause),
+    }));
+    if (segment !== undefined) this.#options.shelf.poison(segment, this.#durable);
+    this.#current = undefined;
+    this.#blocked = { error, since: this.#blocked?.since ?? this.#options.clock.now() };
+    const waiting = this.#queue.splice(0);
+    this.#queuedBytes = 0;
+    for (const entry of [...group, ...waiting]) entry.failed(error);
+    this.#options.clock.after(this.#healDelayMs, () => void this.#heal());
+    this.#healDelayMs = Math.min(this.#healDelayMs * 2, healDelayMsMax);
+  }
+
+  /** Tries a new segment; its first frame abandons every poisoned one that still exists. Repeats until it succeeds (QFS-31). */
+  async #heal(): Promise<void> {
+    const blocked = this.#blocked;
+    if (blocked === undefined || this.#isClosed) return;
+    this.#isRunning = true;
+    let isWell = false;
+    const entry: JournalEntry = {
+      kind: frameKinds.abandon,
+      recordCount: 0,
+      ...encodeAbandon(this.#options.shelf.poisoned),
+      durable: () => {
+        isWell = true;
+      },
+      failed: () => undefined,
+    };
+    try {
+      await this.#writeGroup([entry]);
+    } catch (error) {
+      this.#fail([entry], error);
+    }
+    if (isWell) {
+      this.#queuedBytes = 0;
+      this.#blocked = undefined;
+    }
+    this.#isRunning = false;
+    if (this.#queue.length > 0) void this.#run();
+    else for (const wake of this.#idleWaiters.splice(0)) wake();
+  }
+}

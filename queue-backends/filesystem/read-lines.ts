@@ -1,0 +1,75 @@
+import { recordCorrupt } from '#queue';
+import type { KeyState } from './key-state.ts';
+import type { SessionFiles } from './session-files.ts';
+import { readStored } from './stored-line.ts';
+
+/** A stored line with its place; `raw` is the record as it was appended. */
+export interface ReadLine {
+  readonly offset: number;
+  readonly end: number;
+  readonly raw: Uint8Array;
+}
+
+const chunkBytes = 256 * 1024;
+const newline = 0x0a;
+
+/** The record in a stored line, or the corrupt class with its place (QFS-10). */
+export function recordIn(state: KeyState, offset: number, line: Uint8Array): Uint8Array {
+  const raw = readStored(line);
+  if (raw === undefined)
+    throw recordCorrupt({
+      key: state.key,
+      place: `${offset}…${offset + line.length}`,
+      reason: 'its checksum does not match',
+    });
+  return raw;
+}
+
+/** Whole lines of a log between two offsets, in bounded memory, checked one by one. */
+export async function* readLines(
+  files: SessionFiles,
+  state: KeyState,
+  from: number,
+  to: number,
+): AsyncGenerator<ReadLine> {
+  let offset = from;
+  let size = chunkBytes;
+  while (offset < to) {
+    const chunk = await files.read(state, offset, Math.min(size, to - offset));
+    let at = 0;
+    for (;;) {
+      const end = chunk.indexOf(newline, at);
+      if (end < 0) break;
+      const line = chunk.subarray(at, end + 1);
+      yield { offset: offset + at, end: offset + end + 1, raw: recordIn(state, offset + at, line) };
+      at = end + 1;
+    }
+    offset += at;
+    if (at > 0) size = chunkBytes;
+    else if (offset + chunk.length >= to)
+      throw recordCorrupt({
+        key: state.key,
+        place: `${offset}…${to}`,
+        reason: 'the log ends inside a record',
+      });
+    else size *= 2;
+  }
+}
+
+/** Counts records and finds the end of the last whole one; `visit` sees each. */
+export async function countLines(
+  files: SessionFiles,
+  state: KeyState,
+  from: number,
+  to: number,
+  visit?: (offset: number, length: number, raw: Uint8Array) => void,
+): Promise<{ readonly records: number; readonly end: number }> {
+  let records = 0;
+  let end = from;
+  for await (const line of readLines(files, state, from, to)) {
+    records++;
+    end = line.end;
+    visit?.(line.offset, line.end - line.offset, line.raw);
+  }
+  return { records, end };
+}

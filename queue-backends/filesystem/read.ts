@@ -1,0 +1,149 @@
+import { isMillraceError } from '#base';
+import {
+  type Batch,
+  type BatchItem,
+  type KeyGuard,
+  offsetMisaligned,
+  queueWriteFailed,
+  sessionQuarantined,
+} from '#queue';
+import type { Key } from '#record';
+import type { Engine } from './engine.ts';
+import { type KeyState, positionOf } from './key-state.ts';
+import { quarantineKey } from './quarantine.ts';
+import { readLines, recordIn, type ReadLine } from './read-lines.ts';
+import { loadState } from './state-table.ts';
+
+export interface BatchLimit {
+  readonly records: number;
+  readonly bytes: number;
+}
+
+/** The next records after the committed position (ING-401…404). From memory in one step where the tail has them, else from the log. */
+export async function readBatch(engine: Engine, key: Key, max: BatchLimit): Promise<Batch> {
+  const known = engine.table.get(key);
+  if (known !== undefined && tailCovers(known)) {
+    const done = engine.locks.tryAll([key], () => fromTail(known, max));
+    if (done !== undefined) return done.value;
+  }
+  return engine.locks.with(key, (guard) => readUnderGuard(engine, guard, max), undefined, 'read');
+}
+
+function tailCovers(state: KeyState): boolean {
+  if (state.quarantine !== null) return false;
+  const first = state.tail[0];
+  return state.committed === state.end || (first !== undefined && first.offset <= state.committed);
+}
+
+async function readUnderGuard(engine: Engine, guard: KeyGuard, max: BatchLimit): Promise<Batch> {
+  const state = await loadState(engine, guard);
+  if (state === undefined) return { key: guard.key, start: '' as Batch['start'], items: [] };
+  refuseQuarantined(state);
+  if (tailCovers(state)) return fromTail(state, max);
+  try {
+    return await fromLog(engine, state, max);
+  } catch (error) {
+    if (!isMillraceError(error))
+      throw queueWriteFailed({ reason: `reading ${guard.key} failed` }, error);
+    if (error.disposition === 'corrupt') await quarantineKey(engine, state, error);
+    throw error;
+  }
+}
+
+export function refuseQuarantined(state: KeyState): void {
+  if (state.quarantine !== null)
+    throw sessionQuarantined({
+      keys: [state.key],
+      reason: `${state.quarantine.code}: ${state.quarantine.message}`,
+    });
+}
+
+function batchOf(state: KeyState, lines: readonly ReadLine[]): Batch {
+  const items: BatchItem[] = lines.map(({ offset, end, raw }) => ({
+    raw,
+    at: positionOf(state, offset),
+    after: positionOf(state, end),
+  }));
+  state.boundaries = lines.map(({ end }) => end);
+  noteOldest(state, lines[0]);
+  return { key: state.key, start: positionOf(state, state.committed), items };
+}
+
+/** The accept time of the first record that waits, out of the record itself. */
+function noteOldest(state: KeyState, first: ReadLine | undefined): void {
+  if (first === undefined) return;
+  const at = /"at":"([^"]{20,30})"/.exec(
+    Buffer.from(first.raw.buffer, first.raw.byteOffset, Math.min(first.raw.length, 2048)).toString(
+      'latin1',
+    ),
+  );
+  const ms = Date.parse(at?.[1] ?? '');
+  if (!Number.isNaN(ms)) state.oldestMs = ms;
+}
+
+function fromTail(state: KeyState, max: BatchLimit): Batch {
+  const lines: ReadLine[] = [];
+  let bytes = 0;
+  for (const { offset, bytes: line } of state.tail) {
+    if (offset < state.committed) continue;
+    if (lines.length > 0 && (lines.length >= max.records || bytes + line.length > max.bytes)) break;
+    lines.push({ offset, end: offset + line.length, raw: recordIn(state, offset, line) });
+    bytes += line.length;
+  }
+  return batchOf(state, lines);
+}
+
+async function fromLog(engine: Engine, state: KeyState, max: BatchLimit): Promise<Batch> {
+  await checkAlignment(engine, state);
+  const lines: ReadLine[] = [];
+  let bytes = 0;
+  for await (const line of readLines(engine.files, state, state.committed, state.filledTo)) {
+    const size = line.end - line.offset;
+    if (lines.length > 0 && (lines.length >= max.records || bytes + size > max.bytes)) break;
+    lines.push(line);
+    bytes += size;
+  }
+  return batchOf(state, lines);
+}
+
+/** The byte before a committed offset ends a record (ING-404). */
+async function checkAlignment(engine: Engine, state: KeyState): Promise<void> {
+  if (state.committed === state.base) return;
+  const before = await engine.files.read(state, state.committed - 1, 1);
+  if (before[0] !== 0x0a) throw offsetMisaligned({ key: state.key, offset: state.committed });
+}
+
+/** The stored record that ends at an offset, wherever it still is. */
+export async function readEndingAt(
+  engine: Engine,
+  state: KeyState,
+  end: number,
+): Promise<Uint8Array | undefined> {
+  const inTail = state.tail.find(({ offset, bytes }) => offset + bytes.length === end);
+  if (inTail !== undefined) return recordIn(state, inTail.offset, inTail.bytes);
+  if (end <= state.base || end > state.filledTo) return undefined;
+  let size = 64 * 1024;
+  for (;;) {
+    const from = Math.max(state.base, end - size);
+    const chunk = await engine.files.read(state, from, end - from);
+    if (chunk.length < end - from || chunk.at(-1) !== 0x0a) return undefined;
+    const previous = chunk.lastIndexOf(0x0a, chunk.length - 2);
+    if (previous >= 0 || from === state.base)
+      return recordIn(state, from + previous + 1, chunk.subarray(previous + 1));
+    size *= 4;
+  }
+}
+
+/** The stored record at an offset of known length. */
+export async function readAt(
+  engine: Engine,
+  state: KeyState,
+  offset: number,
+  length: number,
+): Promise<Uint8Array | undefined> {
+  const inTail = state.tail.find((line) => line.offset === offset);
+  if (inTail !== undefined) return recordIn(state, offset, inTail.bytes);
+  if (offset < state.base || offset + length > state.filledTo) return undefined;
+  const line = await engine.files.read(state, offset, length);
+  return line.length === length ? recordIn(state, offset, line) : undefined;
+}

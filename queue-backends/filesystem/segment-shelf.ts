@@ -1,0 +1,186 @@
+import { join } from 'node:path';
+import type { Chance } from '#base';
+import type { Disk, DiskFile } from '#disk';
+import { encodeSegmentHeader, segmentHeaderBytes, segmentName } from './segment.ts';
+
+/** A segment that is being written, or was. */
+export interface OpenSegment {
+  readonly name: string;
+  readonly file: DiskFile;
+  readonly salt: number;
+  readonly size: number;
+  /** False for one that was made for a single oversized frame: never recycled (QFS-05). */
+  readonly isRecyclable: boolean;
+  end: number;
+  lastSequence: number;
+}
+
+/** A segment whose write or sync failed, and the last sequence in it that counts. */
+export interface PoisonedSegment {
+  readonly name: string;
+  readonly salt: number;
+  readonly lastGoodSequence: number;
+}
+
+/** A segment of an earlier tenure: read at recovery, never written, unlinked after our first checkpoint (QFS-40). */
+export interface OldSegment {
+  readonly name: string;
+  readonly lastSequence: number;
+  readonly bytes: number;
+}
+
+export interface SegmentShelfOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly chance: Chance;
+  readonly generation: number;
+  readonly segmentBytes: number;
+  readonly old: readonly OldSegment[];
+  /** Segments that an earlier tenure abandoned and that still exist. */
+  readonly poisoned: readonly PoisonedSegment[];
+}
+
+/** Zero-fill goes in pieces of this size. */
+const fillBytes = 1024 * 1024;
+const spareSegmentsMax = 3;
+
+/** The files of the journal: which are written, which may be used again, which must go, in which order. */
+export class SegmentShelf {
+  readonly #options: SegmentShelfOptions;
+  #number = 0;
+  #used: OpenSegment[] = [];
+  #spare: OpenSegment[] = [];
+  #old: OldSegment[];
+  #poisoned: PoisonedSegment[];
+  #poisonedFiles = new Map<string, DiskFile>();
+
+  constructor(options: SegmentShelfOptions) {
+    this.#options = options;
+    this.#old = [...options.old];
+    this.#poisoned = [...options.poisoned];
+  }
+
+  get poisoned(): readonly PoisonedSegment[] {
+    return this.#poisoned;
+  }
+
+  get bytesInUse(): number {
+    return (
+      this.#used.reduce((sum, segment) => sum + segment.end, 0) +
+      this.#old.reduce((sum, { bytes }) => sum + bytes, 0)
+    );
+  }
+
+  /** Begins the next segment: an own spare one, or a new file, made exclusively and zero-filled (QFS-05, QFS-40). */
+  async begin(firstSequence: number, mark: number, bytesNeeded: number): Promise<OpenSegment> {
+    const { generation, segmentBytes, chance, disk, directory } = this.#options;
+    const number = this.#number++;
+    const name = segmentName(generation, number);
+    const isRecyclable = bytesNeeded <= segmentBytes;
+    const spare = isRecyclable ? this.#spare.shift() : undefined;
+    const file =
+      spare === undefined
+        ? await this.#make(name, Math.max(segmentBytes, bytesNeeded))
+        : await this.#reuse(spare, name);
+    const salt = Buffer.from(chance.bytes(4)).readUInt32LE(0) || 1;
+    const segment: OpenSegment = {
+      name,
+      file,
+      salt,
+      size: isRecyclable ? segmentBytes : bytesNeeded,
+      isRecyclable,
+      end: segmentHeaderBytes,
+      lastSequence: firstSequence - 1,
+    };
+    // From here on the file is the shelf's, whatever fails next: it is poisoned and unlinked like any other.
+    this.#used.push(segment);
+    try {
+      await file.writeAt(
+        [encodeSegmentHeader({ salt, generation, number, firstSequence, mark })],
+        0,
+      );
+      await file.sync();
+      await disk.syncDirectory(directory);
+    } catch (error) {
+      this.poison(segment, firstSequence - 1);
+      throw error;
+    }
+    return segment;
+  }
+
+  /** The segment is never written again; recovery drops what lies in it after `lastGoodSequence` (QFS-03). */
+  poison(segment: OpenSegment, lastGoodSequence: number): void {
+    this.#used = this.#used.filter((other) => other !== segment);
+    if (this.#poisoned.some(({ name }) => name === segment.name)) return;
+    this.#poisoned.push({ name: segment.name, salt: segment.salt, lastGoodSequence });
+    this.#poisonedFiles.set(segment.name, segment.file);
+  }
+
+  /** Lets go what the mark has made redundant: poisoned files first, then files of earlier tenures; own ones are kept for use again. */
+  async release(mark: number, current: OpenSegment | undefined): Promise<void> {
+    const { disk, directory } = this.#options;
+    let isChanged = false;
+    for (const segment of this.#poisoned.filter(
+      ({ lastGoodSequence }) => lastGoodSequence <= mark,
+    )) {
+      await this.#poisonedFiles.get(segment.name)?.close();
+      this.#poisonedFiles.delete(segment.name);
+      await disk.unlink(join(directory, segment.name));
+      this.#poisoned = this.#poisoned.filter((other) => other !== segment);
+      isChanged = true;
+    }
+    // The ABANDON that names a poisoned segment must not go before the segment itself.
+    if (isChanged) await disk.syncDirectory(directory);
+    for (const segment of this.#old.filter(({ lastSequence }) => lastSequence <= mark)) {
+      await disk.unlink(join(directory, segment.name));
+      this.#old = this.#old.filter((other) => other !== segment);
+      isChanged = true;
+    }
+    for (const segment of this.#used.filter((one) => one !== current && one.lastSequence <= mark)) {
+      this.#used = this.#used.filter((other) => other !== segment);
+      if (segment.isRecyclable && this.#spare.length < spareSegmentsMax) this.#spare.push(segment);
+      else {
+        await segment.file.close();
+        await disk.unlink(join(directory, segment.name));
+        isChanged = true;
+      }
+    }
+    if (isChanged) await disk.syncDirectory(directory);
+  }
+
+  async close(): Promise<void> {
+    const files = [...this.#used, ...this.#spare].map(({ file }) => file);
+    this.#used = [];
+    this.#spare = [];
+    for (const file of [...files, ...this.#poisonedFiles.values()]) await file.close();
+    this.#poisonedFiles.clear();
+  }
+
+  async #make(name: string, size: number): Promise<DiskFile> {
+    const { disk, directory } = this.#options;
+    const file = await disk.open(join(directory, name), 'create');
+    try {
+      const zeros = Buffer.alloc(Math.min(fillBytes, size));
+      for (let at = 0; at < size; at += zeros.length)
+        await file.writeAt([zeros.subarray(0, Math.min(zeros.length, size - at))], at);
+      await file.sync();
+      return file;
+    } catch (error) {
+      await file.close();
+      await disk.unlink(join(directory, name));
+      throw error;
+    }
+  }
+
+  /** The directory is synced with the new header, before any frame of the segment is acknowledged. */
+  async #reuse(spare: OpenSegment, name: string): Promise<DiskFile> {
+    const { disk, directory } = this.#options;
+    try {
+      await disk.rename(join(directory, spare.name), join(directory, name));
+    } catch (error) {
+      this.#spare.push(spare);
+      throw error;
+    }
+    return spare.file;
+  }
+}
