@@ -169,6 +169,13 @@ describe('memoryDisk', () => {
     expect(await treeOf(disk.afterPowerLoss(lost), '/data')).toEqual({ '/data/file': 'before' });
   });
 
+  it('covers by the sync of a folder only the entries that were there when it began', async () => {
+    const disk = await diskWithFile('x');
+    await Promise.all([disk.unlink('/data/file'), disk.syncDirectory('/data')]);
+    expect(await treeOf(disk, '/data')).toEqual({});
+    expect(await treeOf(disk.afterPowerLoss(lost), '/data')).toEqual({ '/data/file': 'x' });
+  });
+
   it('reads the buffers of a write after the call, so that reuse is found out', async () => {
     const disk = await diskWithFile('');
     const file = await disk.open('/data/file', 'write');

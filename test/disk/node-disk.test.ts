@@ -1,3 +1,4 @@
+import { openSync } from 'node:fs';
 import { chmod, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -118,5 +119,32 @@ describe('nodeFile', () => {
       const codes = await Promise.all(late.map((call) => call.catch(platformCode)));
       expect(codes).toEqual(Array.from({ length: 5 }, () => 'EBADF'));
       expect((await nodeDisk().stat(join(path, 'file')))?.size).toBe(1 << 20);
+    }));
+
+  it('closes only after a write in flight has ended', () =>
+    withTemporaryDirectory(async (path) => {
+      const events: string[] = [];
+      let finish = (): void => undefined;
+      const file = nodeFile(join(path, 'file'), openSync(join(path, 'file'), 'w'), (...call) => {
+        finish = () => call[3](null, 1);
+      });
+      const written = file.writeAt([Uint8Array.of(1)], 0).then(() => events.push('written'));
+      const closed = file.close().then(() => events.push('closed'));
+      await stat(path);
+      expect(events).toEqual([]);
+      finish();
+      await Promise.all([written, closed]);
+      expect(events).toEqual(['written', 'closed']);
+    }));
+
+  it('never writes into the file that got the number of a closed one', () =>
+    withTemporaryDirectory(async (path) => {
+      const disk = nodeDisk();
+      const first = await disk.open(join(path, 'first'), 'write');
+      await first.close();
+      const second = await disk.open(join(path, 'second'), 'write');
+      await expect(first.writeAt([Uint8Array.of(1)], 0)).rejects.toMatchObject({ code: 'EBADF' });
+      expect(await second.size()).toBe(0);
+      await second.close();
     }));
 });

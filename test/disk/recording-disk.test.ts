@@ -123,6 +123,21 @@ describe('recordingDisk', () => {
     expect(await treeOf(materialise(recording.log, last, lost), '/')).toEqual({ '/file': '\0\0d' });
   });
 
+  it('covers by a sync only the steps that were done when it began', async () => {
+    const disk = recordingDisk(memoryDisk());
+    const file = await disk.open('/file', 'create');
+    await disk.syncDirectory('/');
+    await file.writeAt([Buffer.from('before')], 0);
+    await Promise.all([file.writeAt([Buffer.from('during')], 6), file.sync()]);
+    await Promise.all([disk.rename('/file', '/moved'), disk.syncDirectory('/')]);
+    await file.close();
+    const last = disk.log.steps.length - 1;
+    expect(await treeOf(materialise(disk.log, last, lost), '/')).toEqual({ '/file': 'before' });
+    expect(await treeOf(materialise(disk.log, last, kept), '/')).toEqual({
+      '/moved': 'beforeduring',
+    });
+  });
+
   it('counts a sync that the real disk failed as uncertain', async () => {
     const recording = recordingDisk(failingDisk(memoryDisk(), [{ code: 'EIO', calls: ['sync'] }]));
     await expect(writeSynced(recording, '/file', 'x')).rejects.toMatchObject({ code: 'EIO' });
