@@ -7,3 +7,5 @@
  * May call: base, record, fence. Called by: queue backends, daemon.
  */
 export * from './state-store.ts';
+export * from './lmdb-state.ts';
+export * from './memory-state.ts';

@@ -47,7 +47,12 @@ export interface DedupProgress {
 }
 
 export type StateWrite =
-  | { readonly table: 'dedup'; readonly key: Key; readonly eventId: string; readonly entry: DedupEntry | null }
+  | {
+      readonly table: 'dedup';
+      readonly key: Key;
+      readonly eventId: string;
+      readonly entry: DedupEntry | null;
+    }
   | { readonly table: 'progress'; readonly key: Key; readonly progress: DedupProgress | null }
   | { readonly table: 'row'; readonly key: Key; readonly row: KeyRow | null };
 
