@@ -1,74 +1,132 @@
-import { type FencePermit, fenceStale } from '#fence';
-import type { Key } from '#record';
-import type { DedupEntry, DedupProgress, KeyRow, StateStore, StateWrite } from './state-store.ts';
+import { assert } from '#base';
+import type { FencePermit } from '#fence';
+import { decodeDedup, decodeProgress, decodeRow } from './entry-codec.ts';
+import { afterPermit, type GuardMark } from './guard-mark.ts';
+import { bytesOfId, bytesOfKey } from './state-keys.ts';
+import { puts, type StatePut, type Table } from './state-puts.ts';
+import type { StateStore } from './state-store.ts';
 
-/** A state store without a disk: for tests, and for crash sweeps that hand back any snapshot between the last flush and now. */
+/** The content of a state store at one instant. */
+export interface StateSnapshot {
+  readonly mark: GuardMark | undefined;
+  readonly tables: Readonly<Record<Table, ReadonlyMap<string, Uint8Array>>>;
+}
+
+/** A state store without a disk, for tests: it knows what a power loss could leave of it. */
 export interface MemoryState extends StateStore {
-  snapshot(): MemorySnapshot;
-  restore(snapshot: MemorySnapshot): void;
-  /** What the last `flush` made durable: the oldest snapshot that a power loss can leave. */
-  flushed(): MemorySnapshot;
+  /**
+   * Every state that a power loss at this instant may leave, oldest first: the one of the last flush, and one after each write since. LMDB
+   * never leaves another: a transaction is there as a whole or not at all, and none without those before it.
+   */
+  snapshots(): readonly StateSnapshot[];
 }
 
-export interface MemorySnapshot {
-  readonly dedup: ReadonlyMap<string, DedupEntry>;
-  readonly progress: ReadonlyMap<Key, DedupProgress>;
-  readonly rows: ReadonlyMap<Key, KeyRow>;
-  readonly mark: number;
+/** What one write changed. */
+interface Step {
+  readonly mark: GuardMark | undefined;
+  readonly puts: readonly StatePut[];
 }
 
-export function memoryState(): MemoryState {
-  let dedup = new Map<string, DedupEntry>();
-  let progress = new Map<Key, DedupProgress>();
-  let rows = new Map<Key, KeyRow>();
-  let mark = 0;
-  const snapshot = (): MemorySnapshot => ({
-    dedup: new Map(dedup),
-    progress: new Map(progress),
-    rows: new Map(rows),
-    mark,
-  });
-  let flushed = snapshot();
-  const put = (write: StateWrite): void => {
-    if (write.table === 'dedup') setOrDelete(dedup, `${write.key} ${write.eventId}`, write.entry);
-    else if (write.table === 'progress') setOrDelete(progress, write.key, write.progress);
-    else setOrDelete(rows, write.key, write.row);
+/** Opens a store with the content of a snapshot, an empty one without; arms it where a permit is given. */
+export function memoryState(
+  options: { readonly from?: StateSnapshot; readonly permit?: FencePermit } = {},
+): MemoryState {
+  const state = new MemoryTables(options.from);
+  if (options.permit !== undefined) state.arm(options.permit);
+  return state;
+}
+
+class Content implements StateSnapshot {
+  mark: GuardMark | undefined;
+  readonly tables: Readonly<Record<Table, Map<string, Uint8Array>>>;
+
+  constructor(from: StateSnapshot | undefined) {
+    this.mark = from?.mark;
+    this.tables = {
+      dedup: new Map(from?.tables.dedup),
+      progress: new Map(from?.tables.progress),
+      row: new Map(from?.tables.row),
+    };
+  }
+
+  take(step: Step): void {
+    this.mark = step.mark;
+    for (const { table, key, value } of step.puts) {
+      const name = key.toString('latin1');
+      if (value === undefined) this.tables[table].delete(name);
+      else this.tables[table].set(name, value);
+    }
+  }
+}
+
+class MemoryTables implements MemoryState {
+  readonly #flushed: Content;
+  readonly #now: Content;
+  #steps: Step[] = [];
+  #isOpen = true;
+
+  constructor(from: StateSnapshot | undefined) {
+    this.#flushed = new Content(from);
+    this.#now = new Content(from);
+  }
+
+  arm(permit: FencePermit): void {
+    this.#take(permit, []);
+    this.#settle();
+  }
+
+  getDedup: StateStore['getDedup'] = (key, eventId) => {
+    const stored = this.#get('dedup', bytesOfId(key, eventId));
+    return stored === undefined ? undefined : decodeDedup(stored, key);
   };
-  return {
-    getDedup: (key, eventId) => dedup.get(`${key} ${eventId}`),
-    getProgress: (key) => progress.get(key),
-    getRow: (key) => rows.get(key),
-    write(permit: FencePermit, writes) {
-      if (permit.generation < mark)
-        return Promise.reject(
-          fenceStale({
-            domain: permit.domain,
-            thing: 'the state store',
-            generation: permit.generation,
-            mark,
-          }),
-        );
-      mark = permit.generation;
-      for (const write of writes) put(write);
-      return Promise.resolve();
-    },
-    flush() {
-      flushed = snapshot();
-      return Promise.resolve();
-    },
-    close: () => Promise.resolve(),
-    snapshot,
-    flushed: () => flushed,
-    restore(from) {
-      dedup = new Map(from.dedup);
-      progress = new Map(from.progress);
-      rows = new Map(from.rows);
-      mark = from.mark;
-    },
-  };
-}
 
-function setOrDelete<K, V>(map: Map<K, V>, key: K, value: V | null): void {
-  if (value === null) map.delete(key);
-  else map.set(key, value);
+  getProgress: StateStore['getProgress'] = (key) => {
+    const stored = this.#get('progress', bytesOfKey(key));
+    return stored === undefined ? undefined : decodeProgress(stored, key);
+  };
+
+  getRow: StateStore['getRow'] = (key) => {
+    const stored = this.#get('row', bytesOfKey(key));
+    return stored === undefined ? undefined : decodeRow(stored, key);
+  };
+
+  write: StateStore['write'] = async (permit, writes) => this.#take(permit, puts(writes));
+
+  async flush(): Promise<void> {
+    assert(this.#isOpen, 'the state store is open');
+    this.#settle();
+  }
+
+  async close(): Promise<void> {
+    this.#settle();
+    this.#isOpen = false;
+  }
+
+  snapshots(): readonly StateSnapshot[] {
+    const found = [new Content(this.#flushed)];
+    for (const step of this.#steps) {
+      const next = new Content(found.at(-1));
+      next.take(step);
+      found.push(next);
+    }
+    return found;
+  }
+
+  #get(table: Table, key: Buffer): Uint8Array | undefined {
+    assert(this.#isOpen, 'the state store is open');
+    return this.#now.tables[table].get(key.toString('latin1'));
+  }
+
+  #take(permit: FencePermit, changes: readonly StatePut[]): void {
+    assert(this.#isOpen, 'the state store is open');
+    const before = this.#now.mark;
+    const step: Step = { mark: afterPermit(before, permit, 'memory') ?? before, puts: changes };
+    this.#now.take(step);
+    this.#steps.push(step);
+  }
+
+  #settle(): void {
+    for (const step of this.#steps) this.#flushed.take(step);
+    this.#steps = [];
+  }
 }

@@ -1,0 +1,18 @@
+import { defineError, type ErrorFactory } from '#base';
+
+/** The store carries the mark of another domain: it belongs to another root (FEN-402). */
+export const stateMismatch: ErrorFactory<{ place: string; found: string; expected: string }> =
+  defineError(
+    'STATE_MISMATCH',
+    'fatal',
+    ({ place, found, expected }) =>
+      `the state in ${place} belongs to ${found}, not to ${expected}: give this root its own state folder back`,
+  );
+
+/** A stored value of one key cannot be read. */
+export const stateCorrupt: ErrorFactory<{ thing: string; reason: string }> = defineError(
+  'STATE_CORRUPT',
+  'corrupt',
+  ({ thing, reason }) =>
+    `${thing} in the state store is damaged (${reason}): restore the state from a backup`,
+);

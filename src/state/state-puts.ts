@@ -1,0 +1,29 @@
+import { encodeDedup, encodeProgress, encodeRow } from './entry-codec.ts';
+import { bytesOfId, bytesOfKey } from './state-keys.ts';
+import type { StateWrite } from './state-store.ts';
+
+export type Table = StateWrite['table'];
+
+/** A write as bytes; without a value the entry goes. */
+export interface StatePut {
+  readonly table: Table;
+  readonly key: Buffer;
+  readonly value: Uint8Array | undefined;
+}
+
+export function puts(writes: readonly StateWrite[]): StatePut[] {
+  return writes.map(putOf);
+}
+
+function putOf(write: StateWrite): StatePut {
+  const { table } = write;
+  if (table === 'dedup') {
+    const value = write.entry === null ? undefined : encodeDedup(write.entry);
+    return { table, key: bytesOfId(write.key, write.eventId), value };
+  }
+  const key = bytesOfKey(write.key);
+  if (table === 'row')
+    return { table, key, value: write.row === null ? undefined : encodeRow(write.row) };
+  const value = write.progress === null ? undefined : encodeProgress(write.progress);
+  return { table, key, value };
+}
