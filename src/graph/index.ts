@@ -6,5 +6,6 @@
  * Promises: P3, P5, P6, P12.
  * May call: base, record, fence. Called by: handlers, drain, ops, daemon.
  */
+export * from './errors.ts';
 export * from './mutation.ts';
 export * from './store.ts';

@@ -11,10 +11,13 @@ export type PropertyValue =
   | boolean
   | { readonly $time: string }
   | readonly (string | number | boolean)[];
-/** `$time` is an RFC 3339 UTC text with exactly nine fraction digits (D26); stores keep it as a time. Null is never a value: it is left out. */
+/** `$time` is an RFC 3339 UTC text with exactly nine fraction digits (D26); stores keep it as a time. Null is never a value: left out, it erases nothing. */
 export type Properties = Readonly<Record<string, PropertyValue>>;
 
-/** Writes a node of the record's own session: labels are united, properties patched, later record wins. */
+/**
+ * Writes a node of the record's own session: labels are united, properties patched, later record wins. The owner's first write takes the place
+ * of what stubs said of the labels, so it makes no difference which came first.
+ */
 export interface NodeMutation {
   readonly kind: 'node';
   readonly owner: string;
@@ -25,7 +28,10 @@ export interface NodeMutation {
   readonly drop?: { readonly labels?: readonly string[]; readonly properties?: readonly string[] };
 }
 
-/** Makes sure that a node exists, with the labels of its kind and no property; does nothing when it is there (ING-612, ING-615). */
+/**
+ * Makes sure that a node exists, with the labels of its kind and no property (ING-612, ING-615); stubs unite, and do nothing once the owner
+ * wrote. A session that is only a stub gets `session_id`, `status` and StubSession from the derivation.
+ */
 export interface StubMutation {
   readonly kind: 'stub';
   readonly owner: string;
@@ -33,7 +39,7 @@ export interface StubMutation {
   readonly labels: readonly string[];
 }
 
-/** A shared concept: it has nothing but a name and, hidden, the earliest that named it. */
+/** A shared concept, node `agent::NAME` and so on: it has nothing but its name and, hidden, the earliest time at which each session named it. */
 export interface ConceptMutation {
   readonly kind: 'concept';
   readonly concept: 'Agent' | 'Orchestrator' | 'Recipe';
@@ -41,7 +47,10 @@ export interface ConceptMutation {
   readonly occurredAt: string;
 }
 
-/** One edge per (from, type, to). Properties are constants; `occurredAt` merges to the earliest. Missing ends become stubs. */
+/**
+ * One edge per (from, type, to). Properties are constants of the type; `occurredAt` merges to the earliest. Missing ends become stubs, a
+ * concept whole. FORKED and HAS_SUBSESSION belong to the derivation and are never drawn by a fold.
+ */
 export interface EdgeMutation {
   readonly kind: 'edge';
   readonly from: EdgeEnd;
@@ -59,7 +68,7 @@ export interface EdgeEnd {
   readonly labels: readonly string[];
 }
 
-/** Takes an edge away again; only between nodes of the record's own session (ING-607). */
+/** Takes an edge away again; only between nodes of the record's own session, else it does nothing (ING-607). */
 export interface EdgeRemoval {
   readonly kind: 'remove-edge';
   readonly from: string;
@@ -69,7 +78,7 @@ export interface EdgeRemoval {
 
 /**
  * What a record tells about a session, hidden from queries and export. The store derives session labels, parent edges and the like from
- * all facts about a session, again whenever one of them changes. One fact per (about, source): writing it again replaces it.
+ * all facts about a session, again whenever one of them changes. One fact per (about, source, type): writing it again replaces it.
  */
 export interface FactMutation {
   readonly kind: 'fact';
@@ -81,7 +90,7 @@ export interface FactMutation {
 }
 
 export type SessionFact =
-  /** `session:start` in the session's own stream. */
+  /** `session:start` in the session's own stream. `parent` is a session id as the client named it, here and below. */
   | { readonly type: 'started'; readonly parent: string | null; readonly occurredAt: string }
   /** `session:fork`, told by the child (first shape) or by the parent's stream (second shape). */
   | {
@@ -91,8 +100,9 @@ export type SessionFact =
       readonly toldBy: 'child' | 'parent';
       readonly agent?: string;
     }
+  /** `session:end`: marks the session incomplete while nothing started it; its parent counts when no other fact names one, and draws no edge. */
   | { readonly type: 'ended'; readonly parent: string | null; readonly occurredAt: string }
-  /** Any own event: the session is more than a stub. */
+  /** Any own event. Changes nothing by itself: a session is a stub until its owner writes its node. */
   | { readonly type: 'seen'; readonly occurredAt: string }
   /** A spawn in another stream names this session as its child (delegations). */
   | {

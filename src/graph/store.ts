@@ -22,6 +22,7 @@ export interface GroupPart {
 
 /** The key's row in the graph (ING-540): written in the transaction of the mutations. */
 export interface AppliedRow {
+  /** Root whose queue the record came from; `apply` writes the one that the store was opened for. */
   readonly rootId: string;
   readonly position: Position;
   readonly sha256: string;
@@ -47,28 +48,28 @@ export interface GraphDigestCounts {
 export interface QueryResult {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
+  /** Rows were left out by the query's limit. */
+  readonly hasMore: boolean;
 }
 
 /**
  * A property graph. Contract suite: test/contract/graph. Errors: GRAPH_UNAVAILABLE, GRAPH_CONFLICT, GRAPH_DENIED (`retry`),
- * MUTATION_REFUSED (`poison`), FENCE_STALE (`fenced`), GRAPH_MISMATCH (`corrupt`).
+ * MUTATION_REFUSED (`poison`), FENCE_STALE, FENCE_LOST (`fenced`), GRAPH_MISMATCH (`corrupt`); queries: QUERY_UNKNOWN, QUERY_INVALID, QUERY_TIMEOUT
+ * (`reject`).
  */
 export interface GraphStore {
   /** Random id kept in the graph (ING-540). */
   readonly graphId: string;
   /** Values above it become objects when folded; fixed in the graph when it is made (D30). */
   readonly spillBytes: number;
-  /** Raises this root's guards and returns the keys' rows (FEN-411). */
-  armKeys(
-    permit: FencePermit,
-    keys: readonly Key[],
-  ): Promise<ReadonlyMap<Key, AppliedRow | null>>;
+  /** Raises this root's guards and returns the keys' rows as they are, those of another root too (FEN-411); null for a key without one. */
+  armKeys(permit: FencePermit, keys: readonly Key[]): Promise<ReadonlyMap<Key, AppliedRow | null>>;
   /**
-   * One transaction: fence check, mutations, derived values, rows (ING-533). A failure leaves the store as it was and never changes the
-   * group handed in (ING-851).
+   * One transaction: fence check, mutations, derived values, rows (ING-533). Steps at or below a key's row are left out (ING-539). A failure
+   * leaves the store as it was and never changes the group handed in (ING-851).
    */
   apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void>;
-  /** Sets rows as ordered; only for `graph adopt` (ING-542). */
+  /** Sets rows as ordered, null removes one; takes over the guards of another root. Only for `graph adopt` (ING-542). */
   adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void>;
   digest(): Promise<GraphDigest>;
   stats(): Promise<GraphStats>;
