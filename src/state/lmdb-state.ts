@@ -1,5 +1,5 @@
 import { open, type Database, type RootDatabase } from 'lmdb';
-import { assert, formatTooNew, type Chance } from '#base';
+import { assert, formatTooNew, systemChance, type Chance } from '#base';
 import type { FencePermit } from '#fence';
 import { decodeDedup, decodeProgress, decodeRow } from './entry-codec.ts';
 import { stateCorrupt } from './errors.ts';
@@ -9,11 +9,12 @@ import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore, StateWrite } from './state-store.ts';
 
 export interface LmdbStateOptions {
-  /** Folder of the environment, made when it is missing; on a local file system, opened for writing by one process only (FEN-710). */
+  /** Folder of the environment (`<root>/state/daemon`), made when it is missing; on a local file system, opened for writing by one process only (FEN-710). */
   readonly directory: string;
   /** Arms the store: from then on no lower generation writes here (FEN-403). */
   readonly permit: FencePermit;
-  readonly chance: Chance;
+  /** Makes the name of a new environment. */
+  readonly chance?: Chance;
 }
 
 export interface LmdbState extends StateStore {
@@ -34,7 +35,7 @@ const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
  * which the flush is half; a get takes 1 µs.
  */
 export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbState> {
-  const { directory, permit, chance } = options;
+  const { directory, permit, chance = systemChance } = options;
   const env: RootDatabase<Buffer, Buffer> = open({
     path: directory,
     noSubdir: false,

@@ -19,6 +19,11 @@ export interface MemoryState extends StateStore {
    * never leaves another: a transaction is there as a whole or not at all, and none without those before it.
    */
   snapshots(): readonly StateSnapshot[];
+  /** The state now, and that of the last flush. */
+  snapshot(): StateSnapshot;
+  flushed(): StateSnapshot;
+  /** Puts a snapshot in the place of everything, as a power loss does. */
+  restore(from: StateSnapshot): void;
 }
 
 /** What one write changed. */
@@ -60,8 +65,8 @@ class Content implements StateSnapshot {
 }
 
 class MemoryTables implements MemoryState {
-  readonly #flushed: Content;
-  readonly #now: Content;
+  #flushed: Content;
+  #now: Content;
   #steps: Step[] = [];
   #isOpen = true;
 
@@ -110,6 +115,21 @@ class MemoryTables implements MemoryState {
       found.push(next);
     }
     return found;
+  }
+
+  snapshot(): StateSnapshot {
+    return new Content(this.#now);
+  }
+
+  flushed(): StateSnapshot {
+    return new Content(this.#flushed);
+  }
+
+  restore(from: StateSnapshot): void {
+    this.#flushed = new Content(from);
+    this.#now = new Content(from);
+    this.#steps = [];
+    this.#isOpen = true;
   }
 
   #get(table: Table, key: Buffer): Uint8Array | undefined {

@@ -124,6 +124,8 @@ describe('stored forms of the state', () => {
       .snapshots()
       .map((from) => memoryState({ from }).getProgress(key)?.indexedThrough);
     expect(left).toEqual([1, 2, 3]);
+    state.restore(state.flushed());
+    expect(state.getProgress(key)?.indexedThrough).toBe(1);
     await state.close();
     expect(state.snapshots()).toHaveLength(1);
   });
