@@ -1,108 +1,146 @@
 import { isJsonObject, type JsonValue } from '#base';
-import { readEntry, withEntry, type Cursor } from '#record';
+import type { EdgeEnd } from '#graph';
+import { readEntry, withEntry, type Cursor, type CursorLayer2, type CursorMap } from '#record';
 import { mapKey, ownedNodeId } from './node-id.ts';
-import type { Draft, Family, Occurrence } from './occurrence.ts';
+import type { Draft, Family, NodeDraft, Occurrence } from './occurrence.ts';
 import { edge, end, kinds, sourcedFrom, textOf } from './occurrence.ts';
 import { placeholderDrafts, resolveRun } from './resolve-run.ts';
 
 /** Blocks that may be open at once, and calls that may wait for their `tool:pre`. */
 const openBlocksMax = 256;
-const pendingMax = 1024;
+const pendingMax = 256;
 /** Types of the block that asks for a tool call. */
 const toolBlockTypes: ReadonlySet<unknown> = new Set(['tool_call', 'tool_use']);
 
 /** `content_block:start`: a block of the active iteration. One without an index takes the next of its iteration (G11). */
 export const foldBlockStart: Family = (cursor, occurrence) => {
-  const scope = scopeOf(cursor);
-  const given = indexOf(occurrence.data['block_index']);
-  const next = readEntry(cursor.layer2.block_seq, scope) ?? 0;
-  const index = given ?? String(next);
+  const place = placeOf(cursor, occurrence);
+  const next = nextIndex(cursor, place);
+  const index = indexOf(occurrence.data['block_index']) ?? String(next);
   const open = cursor.layer2.open_blocks.filter((other) => other !== index);
-  const after: Cursor = {
-    ...cursor,
-    layer2: {
-      ...cursor.layer2,
-      block_seq: { [scope]: [occurrence.seq, Math.max(next, counted(index) + 1)] },
+  return {
+    cursor: counting(cursor, occurrence, place, index, {
       open_blocks: [...open, index].slice(-openBlocksMax),
-    },
+    }),
+    drafts: blockDrafts(occurrence, place, index, {
+      times: { started_at: occurrence.at.canonical },
+    }),
   };
-  const drafts = blockDrafts(cursor, occurrence, { scope, index, time: 'started_at' });
-  return { cursor: after, drafts };
 };
 
 /** `content_block:end`: the block it names, else the one that is open, else a new one whose start was lost. */
 export const foldBlockEnd: Family = (cursor, occurrence) => {
-  const scope = scopeOf(cursor);
+  const place = placeOf(cursor, occurrence);
   const { layer2 } = cursor;
-  const given = indexOf(occurrence.data['block_index']);
-  const next = readEntry(layer2.block_seq, scope) ?? 0;
-  const index = given ?? layer2.open_blocks.at(-1) ?? String(next);
-  const block = occurrence.data['block'];
+  const index =
+    indexOf(occurrence.data['block_index']) ??
+    layer2.open_blocks.at(-1) ??
+    String(nextIndex(cursor, place));
+  const { block } = occurrence.data;
   const type = isJsonObject(block) ? block['type'] : undefined;
   const callId = isJsonObject(block) ? textOf(block['id']) : undefined;
-  const pending =
-    toolBlockTypes.has(type) && callId !== undefined
-      ? withEntry(
-          layer2.pending_tool_blocks,
-          mapKey(callId),
-          [occurrence.seq, blockId(occurrence, scope, index)],
-          pendingMax,
-        )
-      : layer2.pending_tool_blocks;
-  const after: Cursor = {
-    ...cursor,
-    layer2: {
-      ...layer2,
-      block_seq: { [scope]: [occurrence.seq, Math.max(next, counted(index) + 1)] },
+  const asksForCall = toolBlockTypes.has(type) && callId !== undefined;
+  const id = blockId(occurrence, place, index);
+  return {
+    cursor: counting(cursor, occurrence, place, index, {
       open_blocks: layer2.open_blocks.filter((other) => other !== index),
-      pending_tool_blocks: pending,
-    },
+      ...(asksForCall ? { pending_tool_blocks: withPending(cursor, occurrence, callId, id) } : {}),
+    }),
+    drafts: blockDrafts(occurrence, place, index, {
+      times: { ended_at: occurrence.at.canonical },
+      values: { block_type: type },
+    }),
   };
-  const drafts = blockDrafts(cursor, occurrence, { scope, index, time: 'ended_at', type });
-  return { cursor: after, drafts };
 };
 
-interface BlockPart {
+/** Where a block belongs: exactly one owner, the iteration or without one the run (ING-606). */
+interface Place {
+  /** Number of the iteration in the block's id. */
   readonly scope: string;
-  readonly index: string;
-  readonly time: 'started_at' | 'ended_at';
-  readonly type?: JsonValue | undefined;
+  readonly owner: EdgeEnd;
+  readonly drafts: readonly Draft[];
+  readonly stray: readonly string[];
 }
 
-/** The node and its one owner: the iteration, or without one the run (ING-606). */
-function blockDrafts(cursor: Cursor, occurrence: Occurrence, part: BlockPart): readonly Draft[] {
-  const id = blockId(occurrence, part.scope, part.index);
-  const { active_iteration_id: iteration } = cursor.layer2;
-  const run = iteration === null ? resolveRun(cursor, occurrence) : undefined;
-  const owner =
-    run === undefined
-      ? end(occurrence, 'iteration', iteration ?? '')
-      : end(occurrence, 'run', run.runId);
+/**
+ * Blocks outside of any iteration have the scope `0`, as in the predecessor; those of another run one of their own, or blocks of two runs
+ * would be one node with two owners.
+ */
+function placeOf(cursor: Cursor, occurrence: Occurrence): Place {
+  const {
+    active_iteration_id: iteration,
+    iteration_count: count,
+    stray_blocks: stray,
+  } = cursor.layer2;
+  if (iteration !== null) {
+    const owner = end(occurrence, 'iteration', iteration);
+    return { scope: String(count), owner, drafts: [], stray };
+  }
+  const run = resolveRun(cursor, occurrence);
+  const [knownRun, knownScope = ''] = stray;
+  const isKnown = knownRun === run.runId;
+  const fresh = knownRun === undefined ? '0' : `0@${occurrence.seq}`;
+  const scope = isKnown ? knownScope : fresh;
+  return {
+    scope,
+    owner: end(occurrence, 'run', run.runId),
+    drafts: placeholderDrafts(occurrence, run),
+    stray: isKnown ? stray : [run.runId, scope],
+  };
+}
+
+function blockDrafts(
+  occurrence: Occurrence,
+  place: Place,
+  index: string,
+  told: Pick<NodeDraft, 'times' | 'values'>,
+): readonly Draft[] {
+  const id = blockId(occurrence, place, index);
+  const number = Number(index);
+  const values = {
+    session_id: occurrence.session,
+    block_index: Number.isSafeInteger(number) ? number : index,
+    ...told.values,
+  };
   return [
-    ...(run === undefined ? [] : placeholderDrafts(occurrence, run)),
-    {
-      kind: 'draft',
-      id,
-      labels: kinds.block,
-      times: { [part.time]: occurrence.at.canonical },
-      values: {
-        session_id: occurrence.session,
-        block_index: Number.isSafeInteger(Number(part.index)) ? Number(part.index) : part.index,
-        block_type: part.type,
-      },
-    },
-    edge(owner, 'HAS_PART', end(occurrence, 'block', id), 'CONTAINS'),
+    ...place.drafts,
+    { ...told, kind: 'draft', id, labels: kinds.block, values },
+    edge(place.owner, 'HAS_PART', end(occurrence, 'block', id), 'CONTAINS'),
     sourcedFrom(occurrence, 'block', id),
   ];
 }
 
-function blockId(occurrence: Occurrence, scope: string, index: string): string {
-  return ownedNodeId(occurrence.sessionNode, 'block', scope, index);
+function counting(
+  cursor: Cursor,
+  occurrence: Occurrence,
+  place: Place,
+  index: string,
+  changes: Partial<CursorLayer2>,
+): Cursor {
+  const next = Math.max(nextIndex(cursor, place), counted(index) + 1);
+  const block_seq = { [place.scope]: [occurrence.seq, next] as const };
+  return {
+    ...cursor,
+    layer2: { ...cursor.layer2, ...changes, block_seq, stray_blocks: place.stray },
+  };
 }
 
-/** Number of the active iteration, or `0` outside of any. */
-function scopeOf(cursor: Cursor): string {
-  return cursor.layer2.active_iteration_id === null ? '0' : String(cursor.layer2.iteration_count);
+function withPending(
+  cursor: Cursor,
+  occurrence: Occurrence,
+  callId: string,
+  block: string,
+): CursorMap<string> {
+  const { pending_tool_blocks: pending } = cursor.layer2;
+  return withEntry(pending, mapKey(callId), [occurrence.seq, block], pendingMax);
+}
+
+function blockId(occurrence: Occurrence, place: Place, index: string): string {
+  return ownedNodeId(occurrence.sessionNode, 'block', place.scope, index);
+}
+
+function nextIndex(cursor: Cursor, place: Place): number {
+  return readEntry(cursor.layer2.block_seq, place.scope) ?? 0;
 }
 
 function indexOf(value: JsonValue | undefined): string | undefined {

@@ -4,7 +4,7 @@ import { withRawSummary } from './lifted-fields.ts';
 import { ownedNodeId } from './node-id.ts';
 import type { Family, NodeDraft, Occurrence, Outcome } from './occurrence.ts';
 import { edge, end, kinds, sourcedFrom } from './occurrence.ts';
-import { awaitingRun, reparented } from './placeholder.ts';
+import { awaitingRun, leaveStrayBlocks, reparented } from './placeholder.ts';
 import { placeholderDrafts, resolveRun } from './resolve-run.ts';
 
 /** `provider:request`: the next iteration of the session, part of its run (ING-606). The event's own `iteration` counts otherwise. */
@@ -22,6 +22,7 @@ export const foldProviderRequest: Family = (before, occurrence) => {
       iteration_run_id: run.runId,
       block_seq: {},
       open_blocks: [],
+      stray_blocks: leaveStrayBlocks(layer2.stray_blocks),
     },
   };
   const node: NodeDraft = {

@@ -60,3 +60,8 @@ function moveDrafts(occurrence: Occurrence, iteration: string, runId: string): r
 function byId(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : 1;
 }
+
+/** Blocks that come outside of any iteration after this are others than those before, whose numbers are forgotten. */
+export function leaveStrayBlocks(stray: readonly string[]): readonly string[] {
+  return stray.length === 0 ? stray : ['', ...stray.slice(1)];
+}

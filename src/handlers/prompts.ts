@@ -19,7 +19,7 @@ export const foldPromptSubmit: Family = (cursor, occurrence) => {
         id,
         labels: kinds.prompt,
         times: { occurred_at: at.canonical },
-        values: { session_id: session, prompt: data['prompt'] },
+        values: { session_id: session, prompt: data['prompt'] ?? '' },
       },
       edge(sessionEnd(occurrence), 'HAS_PART', prompt, 'CONTAINS'),
       sourcedFrom(occurrence, 'prompt', id),

@@ -75,7 +75,7 @@ export const foldOrchestratorComplete: Family = (before, occurrence) => {
         id: run.runId,
         labels: kinds.run,
         times: { completed_at: at.canonical },
-        values: { orchestrator_name: data['orchestrator'], turn_count: data['turn_count'] },
+        values: { orchestrator_name: data['orchestrator'] ?? '', turn_count: data['turn_count'] },
       },
       sourcedFrom(occurrence, 'run', run.runId),
       ...(isPlaceholder ? [] : orchestratorDrafts(occurrence)),

@@ -2,6 +2,7 @@ import type { SessionFact } from '#graph';
 import { checkSessionId, sessionNodeId, type Cursor } from '#record';
 import { EVENT_CONTRADICTS } from './errors.ts';
 import { ownedNodeId } from './node-id.ts';
+import { leaveStrayBlocks } from './placeholder.ts';
 import type { Draft, Family, NodeDraft, Occurrence } from './occurrence.ts';
 import { edge, end, kinds, sessionEnd, sourcedFrom, textOf } from './occurrence.ts';
 
@@ -148,6 +149,7 @@ function closed(cursor: Cursor): Cursor {
       placeholder_iterations: {},
       block_seq: {},
       open_blocks: [],
+      stray_blocks: leaveStrayBlocks(cursor.layer2.stray_blocks),
       last_prompt_id: null,
       pending_tool_blocks: {},
       tool_groups: {},

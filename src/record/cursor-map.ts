@@ -22,9 +22,26 @@ export function withEntry<V>(
   entry: CursorEntry<V>,
   entriesMax: number = mapEntriesMax,
 ): CursorMap<V> {
-  const next: CursorMap<V> = { ...map, [key]: entry };
-  const excess = Object.keys(next).length - entriesMax;
-  return excess > 0 ? withoutEntries(next, oldestKeys(next, key).slice(0, excess)) : next;
+  const kept: [string, CursorEntry<V>][] = Object.entries(map).filter(([other]) => other !== key);
+  while (kept.length >= Math.max(1, entriesMax)) kept.splice(oldestIndex(kept), 1);
+  return Object.fromEntries([...kept, [key, entry]]);
+}
+
+/** One goes at a time as a rule, so a scan is cheaper than an order. */
+function oldestIndex(entries: readonly Entry[]): number {
+  let oldest = 0;
+  for (let at = 1; at < entries.length; at += 1) {
+    const [a, b] = [entries[at], entries[oldest]];
+    if (a !== undefined && b !== undefined && isOlder(a, b)) oldest = at;
+  }
+  return oldest;
+}
+
+type Entry = readonly [key: string, entry: CursorEntry<unknown>];
+
+/** Equal numbers are told apart by the key. */
+function isOlder([keyA, [seqA]]: Entry, [keyB, [seqB]]: Entry): boolean {
+  return seqA === seqB ? keyA < keyB : seqA < seqB;
 }
 
 /** A map without the entry; the same map when there is none. */
@@ -75,11 +92,10 @@ function cutMap(map: CursorMap<unknown>, bytesMax: number): CursorMap<unknown> {
   return withoutEntries(map, dropped);
 }
 
-/** Keys from the oldest to the newest; `except` is not among them. Equal numbers are told apart by the key. */
-function oldestKeys(map: CursorMap<unknown>, except?: string): string[] {
+/** Keys from the oldest to the newest. */
+function oldestKeys(map: CursorMap<unknown>): string[] {
   return Object.entries(map)
-    .filter(([key]) => key !== except)
-    .sort(([keyA, a], [keyB, b]) => a[0] - b[0] || (keyA < keyB ? -1 : 1))
+    .sort((a, b) => (isOlder(a, b) ? -1 : 1))
     .map(([key]) => key);
 }
 

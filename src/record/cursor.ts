@@ -51,6 +51,8 @@ export interface CursorLayer2 {
   readonly block_seq: CursorMap<number>;
   /** Indexes of the active iteration's blocks that have begun and not ended, oldest first. */
   readonly open_blocks: readonly string[];
+  /** Of blocks outside of any iteration: their run, and what stands for the iteration in their ids. Empty before the first. */
+  readonly stray_blocks: readonly string[];
   readonly last_prompt_id: string | null;
   readonly last_completed_run_id: string | null;
   /** Tool call id → the content block that asked for it, until `tool:pre` takes it. */
@@ -90,6 +92,7 @@ export function emptyCursor(): Cursor {
       placeholder_iterations: {},
       block_seq: {},
       open_blocks: [],
+      stray_blocks: [],
       last_prompt_id: null,
       last_completed_run_id: null,
       pending_tool_blocks: {},

@@ -45,6 +45,7 @@ const layers: Readonly<Record<string, MemberChecks>> = {
     placeholder_iterations: isMapOf(isText),
     block_seq: isMapOf(isCount),
     open_blocks: isTextList,
+    stray_blocks: isTextList,
     last_prompt_id: isTextOrNull,
     last_completed_run_id: isTextOrNull,
     pending_tool_blocks: isMapOf(isText),
