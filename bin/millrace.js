@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+// Plain old syntax on purpose: an old Node must be able to read this far and say one clear sentence (D2).
+var major = Number(process.versions.node.split('.')[0]);
+if (major < 24) {
+  process.stderr.write(
+    'millrace needs Node.js 24 or newer, and this is ' +
+      process.version +
+      ': install a newer Node, or run it through npm in a clone ("npm start", "npx millrace"), which brings its own.\n',
+  );
+  process.exit(78);
+}
+// Syncs of the journal, of session files and look-ups share libuv's threads; four are too few, and the pool is made at its first use.
+process.env.UV_THREADPOOL_SIZE = process.env.UV_THREADPOOL_SIZE || '16';
+// In a checkout the sources run as they are; a package carries dist, because Node strips no types below node_modules.
+var home = new URL('../', import.meta.url);
+import('node:fs')
+  .then(function (fs) {
+    var isCheckout = fs.existsSync(new URL('src/cli/index.ts', home));
+    return import(new URL(isCheckout ? 'src/cli/index.ts' : 'dist/src/cli/index.js', home).href);
+  })
+  .then(function (cli) {
+    return cli.main(process.argv.slice(2));
+  })
+  .then(function (code) {
+    process.exitCode = code;
+  })
+  .catch(function (error) {
+    process.stderr.write(
+      'millrace: a bug: ' + (error && error.stack ? error.stack : String(error)) + '\n',
+    );
+    process.exit(70);
+  });

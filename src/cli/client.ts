@@ -1,0 +1,126 @@
+import { messageOf } from '#base';
+import { daemonUnreachable, errorOfAnswer } from './errors.ts';
+
+/** Where a verb's HTTP form lives, as far as a caller needs it. */
+export interface Route {
+  readonly method: string;
+  /** With `{name}` for members that stand in the path. */
+  readonly path: string;
+}
+
+export interface ClientOptions {
+  readonly url: string;
+  readonly token?: string | undefined;
+}
+
+/** Speaks the public HTTP API, and nothing else, to a running daemon. */
+export interface Client {
+  readonly url: string;
+  /** Calls a route with the members of `input` where they belong; rejects with the error that the answer stands for. */
+  call(route: Route, input: Readonly<Record<string, unknown>>): Promise<unknown>;
+  /** As `call`, for answers that are streams of bytes. */
+  stream(
+    route: Route,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<AsyncIterable<Uint8Array>>;
+  /** One raw request; never rejects for a status. */
+  send(
+    method: string,
+    path: string,
+    body?: Uint8Array,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Response>;
+}
+
+interface ErrorBody {
+  readonly error?: {
+    readonly code?: string;
+    readonly message?: string;
+    readonly details?: unknown;
+  };
+}
+
+async function failureOf(response: Response): Promise<Error> {
+  const text = await response.text();
+  let body: ErrorBody = {};
+  try {
+    body = JSON.parse(text) as ErrorBody;
+  } catch {
+    body = { error: { code: 'ANSWER_UNREADABLE', message: text.slice(0, 200) } };
+  }
+  const code = body.error?.code ?? 'ANSWER_UNREADABLE';
+  const message = body.error?.message ?? `the daemon answered ${response.status}`;
+  return errorOfAnswer(response.status, code, message, body.error?.details);
+}
+
+/** Puts members into the path, and the rest into the query or the body, as the method asks. */
+export function placeInput(
+  route: Route,
+  input: Readonly<Record<string, unknown>>,
+): { readonly path: string; readonly body: string | undefined } {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const path = route.path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = rest.get(name);
+    rest.delete(name);
+    return encodeURIComponent(String(value));
+  });
+  if (route.method !== 'GET' && route.method !== 'DELETE')
+    return { path, body: JSON.stringify(Object.fromEntries(rest)) };
+  const query = new URLSearchParams(
+    [...rest].map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
+  return { path: query === '' ? path : `${path}?${query}`, body: undefined };
+}
+
+export function createClient(options: ClientOptions): Client {
+  const base = options.url.replace(/\/+$/, '');
+  async function send(
+    method: string,
+    path: string,
+    body?: Uint8Array,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const authorization =
+      options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+    try {
+      return await fetch(`${base}${path}`, {
+        method,
+        headers: { ...headers, ...authorization },
+        redirect: 'error',
+        ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
+      });
+    } catch (error) {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      throw daemonUnreachable({ url: base, reason: messageOf(cause) }, error);
+    }
+  }
+  async function succeed(
+    route: Route,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<Response> {
+    const { path, body } = placeInput(route, input);
+    const response =
+      body === undefined
+        ? await send(route.method, path)
+        : await send(route.method, path, Buffer.from(body), { 'content-type': 'application/json' });
+    if (!response.ok) throw await failureOf(response);
+    return response;
+  }
+  return {
+    url: base,
+    send,
+    async call(route, input) {
+      const response = await succeed(route, input);
+      const text = await response.text();
+      return text === '' ? undefined : (JSON.parse(text) as unknown);
+    },
+    async stream(route, input) {
+      const response = await succeed(route, input);
+      return (response.body ?? emptyStream()) as AsyncIterable<Uint8Array>;
+    },
+  };
+}
+
+async function* emptyStream(): AsyncGenerator<Uint8Array> {
+  // An answer without a body is an empty export.
+}

@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import { formatBytes, messageOf, type Chance, type Clock } from '#base';
+import type { LoadedConfig } from '#config';
+import type { Disk } from '#disk';
+import {
+  foreignEntry,
+  layoutOf,
+  parseMarker,
+  readDaemonFile,
+  type ChosenRoot,
+  type RootLayout,
+} from '#roots';
+
+/** One thing that was looked at. A warning works today and is worth a look; a failure would stop `serve`. */
+export interface Finding {
+  readonly check: string;
+  readonly result: 'ok' | 'warning' | 'failed';
+  readonly detail: string;
+}
+
+export interface DoctorOptions {
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly root: ChosenRoot;
+  readonly loaded: LoadedConfig;
+}
+
+/** Looks at everything that `serve` would meet, and changes nothing but a probe file that it takes away again. */
+export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
+  const layout = layoutOf(options.root.path);
+  const parts = [
+    [checkNode(), checkClock(options.clock)],
+    checkConfig(options.loaded),
+    await guarded('root', () => checkRoot(layout, options)),
+    await guarded('disk', () => checkDisk(layout, options)),
+    await guarded('store', () => checkStore(layout, options.disk)),
+  ];
+  return parts.flat();
+}
+
+/** A check that cannot be made is a finding of its own, not the end of the rest. */
+async function guarded(check: string, make: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await make();
+  } catch (error) {
+    return [{ check, result: 'failed', detail: messageOf(error) }];
+  }
+}
+
+function checkNode(): Finding {
+  const { node, sqlite } = process.versions;
+  const detail = `Node.js ${node}, SQLite ${sqlite ?? 'missing'}, ${process.platform} ${process.arch}`;
+  return { check: 'node', result: sqlite === undefined ? 'failed' : 'ok', detail };
+}
+
+/** Accept times and expiries of tokens come from this clock. */
+function checkClock(clock: Clock): Finding {
+  const time = new Date(clock.now()).toISOString();
+  const isPlausible = clock.now() > Date.UTC(2026, 0, 1);
+  return isPlausible
+    ? { check: 'clock', result: 'ok', detail: time }
+    : { check: 'clock', result: 'warning', detail: `${time} lies before this program was written` };
+}
+
+function checkConfig({ config, origins }: LoadedConfig): Finding[] {
+  const changed = Object.values(origins).filter((origin) => origin !== 'default').length;
+  const findings: Finding[] = [
+    { check: 'config', result: 'ok', detail: `valid, ${changed} settings differ in origin` },
+  ];
+  if (config['queue.fsync'] === 'none')
+    findings.push({
+      check: 'config',
+      result: 'warning',
+      detail: 'queue.fsync is none: a power loss takes acknowledged events (P1 is not kept)',
+    });
+  return findings;
+}
+
+async function checkRoot(layout: RootLayout, { disk, root }: DoctorOptions): Promise<Finding[]> {
+  const named = `${layout.root} (${root.source})`;
+  const found = await disk.stat(layout.root);
+  if (found === undefined)
+    return [{ check: 'root', result: 'ok', detail: `${named} is not there yet; serve makes it` }];
+  const bytes = await disk.readFile(layout.marker);
+  if (bytes === undefined) {
+    const names = (await disk.readDirectory(layout.root)).map(({ name }) => name);
+    const foreign = foreignEntry(names);
+    return foreign === undefined
+      ? [{ check: 'root', result: 'ok', detail: `${named} is empty; serve makes a root of it` }]
+      : [{ check: 'root', result: 'failed', detail: `${named} holds ${foreign} and no root.json` }];
+  }
+  const marker = parseMarker(layout.root, bytes);
+  const id = `${named}, ${marker.storageRootId}${marker.isLab ? ', a lab root' : ''}`;
+  return [{ check: 'root', result: 'ok', detail: id }, checkMode(layout.root, found.mode)];
+}
+
+function checkMode(root: string, mode: number): Finding {
+  const text = (mode & 0o777).toString(8).padStart(3, '0');
+  const isOpen = process.platform !== 'win32' && (mode & 0o077) !== 0;
+  return isOpen
+    ? { check: 'permissions', result: 'failed', detail: `mode ${text}: run "chmod 700 ${root}"` }
+    : { check: 'permissions', result: 'ok', detail: `mode ${text}` };
+}
+
+const probeSyncs = 50;
+/** Above this a request waits visibly for its acknowledgement; consumer disks take 1 to 10 ms. */
+const slowSyncMs = 50;
+
+async function checkDisk(layout: RootLayout, options: DoctorOptions): Promise<Finding[]> {
+  const { disk, loaded } = options;
+  if ((await disk.stat(layout.root)) === undefined) return [];
+  const { freeBytes, totalBytes } = await disk.space(layout.root);
+  const reserve =
+    loaded.config['queue.reserve_bytes'] ?? Math.min(256 * 2 ** 20, totalBytes * 0.05);
+  const space = `${formatBytes(freeBytes)} free, ${formatBytes(Math.round(reserve))} kept in reserve`;
+  const times = await measureSyncs(join(layout.root, probeName(options.chance)), options);
+  const p50 = times[Math.floor(times.length * 0.5)] ?? 0;
+  const p99 = times[Math.floor(times.length * 0.99)] ?? 0;
+  return [
+    { check: 'disk space', result: freeBytes > reserve ? 'ok' : 'failed', detail: space },
+    {
+      check: 'disk sync',
+      result: p99 > slowSyncMs ? 'warning' : 'ok',
+      detail: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms over ${probeSyncs} syncs`,
+    },
+  ];
+}
+
+/** A leading dot and the name of a probe: listings and audits skip it (ROOT-14). */
+function probeName(chance: Chance): string {
+  return `.tmp-probe-${chance.uuid()}`;
+}
+
+/** Milliseconds of each write and fdatasync, sorted. */
+async function measureSyncs(path: string, { disk, clock }: DoctorOptions): Promise<number[]> {
+  const file = await disk.open(path, 'create');
+  const times: number[] = [];
+  try {
+    for (let at = 0; at < probeSyncs; at++) {
+      const began = clock.monotonic();
+      await file.writeAt([Buffer.alloc(4096, at)], at * 4096);
+      await file.sync();
+      times.push(clock.monotonic() - began);
+    }
+  } finally {
+    await file.close();
+    await disk.unlink(path);
+  }
+  return times.toSorted((a, b) => a - b);
+}
+
+async function checkStore(layout: RootLayout, disk: Disk): Promise<Finding[]> {
+  const running = await readDaemonFile(disk, layout.daemonFile);
+  const detail =
+    running === undefined
+      ? 'no daemon has left its address here'
+      : `daemon.json names ${running.url} (pid ${running.pid}, started ${running.started})`;
+  const sizes = await Promise.all(
+    [layout.queue, layout.graph, layout.state].map((folder) => disk.readDirectory(folder)),
+  );
+  const [queue = [], graph = [], state = []] = sizes;
+  const what = `queue ${present(queue)}, graph ${present(graph)}, state ${present(state)}`;
+  return [
+    { check: 'daemon', result: 'ok', detail },
+    { check: 'store', result: 'ok', detail: what },
+  ];
+}
+
+function present(entries: readonly unknown[]): string {
+  return entries.length > 0 ? 'there' : 'empty';
+}

@@ -1,0 +1,42 @@
+import { defineError, type Disposition, type ErrorFactory, MillraceError } from '#base';
+
+export const daemonUnreachable: ErrorFactory<{ url: string; reason: string }> = defineError(
+  'DAEMON_UNREACHABLE',
+  'retry',
+  ({ url, reason }) =>
+    `no daemon answers at ${url} (${reason}): start one with "millrace serve", or name another with --url, --port or --root`,
+);
+
+export const usage: ErrorFactory<{ problem: string }> = defineError(
+  'USAGE',
+  'reject',
+  ({ problem }) => `${problem}; see --help`,
+);
+
+export const outputFailed: ErrorFactory<{ path: string; reason: string }> = defineError(
+  'OUTPUT_FAILED',
+  'fatal',
+  ({ path, reason }) => `cannot write ${path}: ${reason}`,
+);
+
+export const inputUnreadable: ErrorFactory<{ path: string; reason: string }> = defineError(
+  'INPUT_UNREADABLE',
+  'reject',
+  ({ path, reason }) => `cannot read ${path}: ${reason}; check the path and its permissions`,
+);
+
+/** A daemon's answer that is no success, as the error it stands for. The status gives the disposition: bodies are for people. */
+export function errorOfAnswer(
+  status: number,
+  code: string,
+  message: string,
+  details: unknown,
+): MillraceError {
+  return new MillraceError(code, dispositionOf(status), message, { status, details });
+}
+
+function dispositionOf(status: number): Disposition {
+  if (status === 429 || status === 503) return 'retry';
+  if (status === 500) return 'corrupt';
+  return 'reject';
+}

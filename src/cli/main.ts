@@ -1,0 +1,53 @@
+import { Command, CommanderError } from 'commander';
+import { addDoctorCommand } from './doctor-command.ts';
+import { exitCodes } from './exit-code.ts';
+import { addExportCommand } from './export-command.ts';
+import { addPostCommand } from './post-command.ts';
+import { consolePrinter, type Printer } from './print.ts';
+import { readProductVersion } from './product.ts';
+import { createRunner, type Outcome } from './run-action.ts';
+import { addServeCommand } from './serve-command.ts';
+import { addVerbCommands } from './verb-commands.ts';
+import { addVersionCommand } from './version-command.ts';
+import { addWaitCommand } from './wait-command.ts';
+
+/** Runs the command line and resolves to the exit code. Never rejects for what a user or the world did. */
+export async function main(
+  words: readonly string[],
+  printer: Printer = consolePrinter(),
+): Promise<number> {
+  const outcome: Outcome = { code: exitCodes.done };
+  const program = createProgram(printer, outcome);
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+    return outcome.code;
+  } catch (error) {
+    // Help and version end with 0; every other word of commander's own is about how the line was typed.
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    throw error;
+  }
+}
+
+/** All verbs with their words; every subcommand inherits how errors and help are written. */
+function createProgram(printer: Printer, outcome: Outcome): Command {
+  const program = new Command('millrace')
+    .description('a durable ingest daemon that turns the events of agents into one graph')
+    .version(readProductVersion())
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => printer.out(text),
+      writeErr: (text) => printer.err(text),
+    });
+  const run = createRunner(printer, outcome);
+  addServeCommand(program, run);
+  addPostCommand(program, run);
+  addWaitCommand(program, run);
+  const groups = addVerbCommands(program, run);
+  const graph = groups.get('graph');
+  if (graph !== undefined) addExportCommand(graph, run);
+  addDoctorCommand(program, run);
+  addVersionCommand(program, run);
+  return program;
+}

@@ -1,0 +1,24 @@
+import { isMillraceError } from '#base';
+
+/** What to type next, by code; where a message already says it, nothing. */
+const commands: Readonly<Record<string, string>> = {
+  DAEMON_UNREACHABLE: 'millrace serve',
+  UNAUTHENTICATED: 'millrace tokens add NAME, then --token TOKEN or MILLRACE_TOKEN',
+  FORBIDDEN: 'millrace tokens list',
+  SESSION_UNKNOWN: 'millrace sessions list',
+  SESSION_AMBIGUOUS: 'millrace sessions list, then --workspace NAME',
+  DEAD_LETTER_UNKNOWN: 'millrace dead list',
+  DEAD_LETTER_STATE: 'millrace dead show ID',
+  QUERY_UNKNOWN: 'millrace graph query --help',
+  SESSION_QUARANTINED: 'millrace sessions list --state quarantined',
+  GRAPH_UNAVAILABLE: 'millrace status',
+  NOT_IDLE: 'millrace status',
+  ROOT_LOCKED: 'millrace status --root DIR',
+  CONFIG_INVALID: 'millrace serve --help',
+};
+
+/** `Next: …`, or undefined where there is nothing better to say than the message. */
+export function nextStep(error: unknown): string | undefined {
+  const command = isMillraceError(error) ? commands[error.code] : undefined;
+  return command === undefined ? undefined : `Next: ${command}`;
+}

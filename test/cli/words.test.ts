@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { AssertionFailed, defineError, type Disposition } from '#base';
+import { placeInput } from '../../src/cli/client.ts';
+import { daemonUnreachable, errorOfAnswer, outputFailed, usage } from '../../src/cli/errors.ts';
+import { exitCodeOfError } from '../../src/cli/exit-code.ts';
+import { findDaemonUrl } from '../../src/cli/find-daemon.ts';
+import { facts, table } from '../../src/cli/print.ts';
+
+describe('exit codes', () => {
+  it('follow the disposition, with the exceptions that shells know (D20)', () => {
+    const made = (disposition: Disposition): Error =>
+      defineError(`TEST_${disposition.toUpperCase()}`, disposition, () => 'x')({});
+    expect(
+      (['retry', 'reject', 'poison', 'fenced', 'corrupt', 'fatal'] as const).map((disposition) =>
+        exitCodeOfError(made(disposition)),
+      ),
+    ).toEqual([75, 1, 1, 75, 74, 78]);
+    expect(exitCodeOfError(daemonUnreachable({ url: 'u', reason: 'r' }))).toBe(69);
+    expect(exitCodeOfError(usage({ problem: 'p' }))).toBe(2);
+    expect(exitCodeOfError(outputFailed({ path: 'p', reason: 'r' }))).toBe(73);
+    expect(exitCodeOfError(new AssertionFailed('bug'))).toBe(70);
+    expect(exitCodeOfError(new TypeError('bug'))).toBe(70);
+  });
+
+  it('follow the status of an answer, whatever its code is called', () => {
+    const codeOf = (status: number, code = 'ANY'): number =>
+      exitCodeOfError(errorOfAnswer(status, code, 'm', undefined));
+    expect([429, 503, 404, 409, 422, 500].map((status) => codeOf(status))).toEqual([
+      75, 75, 1, 1, 1, 74,
+    ]);
+    expect(codeOf(401, 'UNAUTHENTICATED')).toBe(77);
+    expect(codeOf(403, 'FORBIDDEN')).toBe(77);
+  });
+});
+
+describe('finding the daemon (D29)', () => {
+  const runtimeFile = '{"url":"http://127.0.0.1:9","pid":1,"started":"x"}';
+
+  it('asks in order: --url, MILLRACE_URL, --port, daemon.json, port 7117', () => {
+    const all = { url: 'http://a', environmentUrl: 'http://b', port: 3, runtimeFile };
+    expect(findDaemonUrl(all)).toBe('http://a');
+    expect(findDaemonUrl({ ...all, url: undefined })).toBe('http://b');
+    expect(findDaemonUrl({ port: 3, runtimeFile })).toBe('http://127.0.0.1:3');
+    expect(findDaemonUrl({ runtimeFile })).toBe('http://127.0.0.1:9');
+    expect(findDaemonUrl({})).toBe('http://127.0.0.1:7117');
+  });
+
+  it('goes on to the default when daemon.json is damaged', () => {
+    for (const text of ['', '{', '{"pid":1}'])
+      expect(findDaemonUrl({ runtimeFile: text })).toBe('http://127.0.0.1:7117');
+  });
+});
+
+describe('placing input', () => {
+  it('fills the path, then the query of a GET or the body of the rest', () => {
+    const input = { session: 'a/b c', limit: 5, state: undefined };
+    expect(placeInput({ method: 'GET', path: '/v1/sessions/{session}' }, input)).toEqual({
+      path: '/v1/sessions/a%2Fb%20c?limit=5',
+      body: undefined,
+    });
+    expect(placeInput({ method: 'POST', path: '/v1/x/{session}' }, input)).toEqual({
+      path: '/v1/x/a%2Fb%20c',
+      body: '{"limit":5}',
+    });
+  });
+});
+
+describe('printing', () => {
+  it('aligns columns, numbers to the right, and keeps a row on one line', () => {
+    const text = table(
+      ['name', 'count'],
+      [
+        ['read', 3],
+        ['a\nb', 120],
+      ],
+    );
+    expect(text.split('\n')).toEqual(['NAME  COUNT', 'read      3', 'a b     120']);
+  });
+
+  it('cuts a long cell and shows what is absent', () => {
+    const [, row] = table(['a', 'b'], [['x'.repeat(200), null]]).split('\n');
+    expect(row?.length).toBeLessThan(90);
+    expect(row).toMatch(/… {2}-$/);
+  });
+
+  it('indents nested members and names an empty list', () => {
+    expect(facts({ a: 1, deep: { b: 'x' }, list: [], many: ['p'] })).toBe(
+      'a     1\ndeep\n  b  x\nlist  none\nmany\n  - p',
+    );
+  });
+});
