@@ -1,6 +1,6 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/long/**', 'test/services/**', 'node_modules/**'],
@@ -11,3 +11,5 @@ export default defineConfig({
     hookTimeout: 60_000,
   },
 });
+
+export default config;

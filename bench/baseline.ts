@@ -22,7 +22,9 @@ server.post('/v1/events', (request, reply) => {
 
 await server.listen({ port: 0, host: '127.0.0.1' });
 const address = server.server.address();
-process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : 0 })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ port: typeof address === 'object' ? address?.port : 0 })}\n`,
+);
 process.on('SIGTERM', () => {
   process.exit(0);
 });

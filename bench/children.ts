@@ -35,9 +35,16 @@ async function stopChild(child: ChildProcess): Promise<void> {
 /** The server without a log. */
 export async function startBaseline(): Promise<ServerChild> {
   const began = performance.now();
-  const child = spawn(process.execPath, [here('./baseline.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [here('./baseline.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const { port } = JSON.parse(await firstLine(child.stdout)) as { port: number };
-  return { port, pid: child.pid ?? 0, startMs: performance.now() - began, stop: () => stopChild(child) };
+  return {
+    port,
+    pid: child.pid ?? 0,
+    startMs: performance.now() - began,
+    stop: () => stopChild(child),
+  };
 }
 
 export interface DaemonChild extends ServerChild {
@@ -47,15 +54,29 @@ export interface DaemonChild extends ServerChild {
 }
 
 /** A real daemon on a throwaway root, or on the root of an earlier one. */
-export async function startDaemon(options: { readonly root?: string; readonly args?: readonly string[] } = {}): Promise<DaemonChild> {
+export async function startDaemon(
+  options: { readonly root?: string; readonly args?: readonly string[] } = {},
+): Promise<DaemonChild> {
   const root = options.root ?? mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const began = performance.now();
   const child = spawn(
     process.execPath,
-    [here('../bin/millrace.js'), 'serve', '--root', root, '--port', '0', '--ready-fd', '3', ...(options.args ?? [])],
+    [
+      here('../bin/millrace.js'),
+      'serve',
+      '--root',
+      root,
+      '--port',
+      '0',
+      '--ready-fd',
+      '3',
+      ...(options.args ?? []),
+    ],
     { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
   );
-  const ready = JSON.parse(await firstLine(child.stdio[3] as NodeJS.ReadableStream)) as { url: string };
+  const ready = JSON.parse(await firstLine(child.stdio[3] as NodeJS.ReadableStream)) as {
+    url: string;
+  };
   const port = Number(new URL(ready.url).port);
   const stop = (): Promise<void> => stopChild(child);
   return {

@@ -31,7 +31,11 @@ async function measureDaemon(shape: Shape, options: BenchOptions, run: string): 
   }
 }
 
-async function measureBaseline(shape: Shape, options: BenchOptions, run: string): Promise<LoadResult> {
+async function measureBaseline(
+  shape: Shape,
+  options: BenchOptions,
+  run: string,
+): Promise<LoadResult> {
   const server = await startBaseline();
   try {
     return await runLoad({
@@ -48,7 +52,9 @@ async function measureBaseline(shape: Shape, options: BenchOptions, run: string)
 }
 
 function times(options: BenchOptions): { readonly durationMs: number; readonly warmupMs: number } {
-  return options.isSmoke ? { durationMs: 500, warmupMs: 200 } : { durationMs: 4000, warmupMs: 1500 };
+  return options.isSmoke
+    ? { durationMs: 500, warmupMs: 200 }
+    : { durationMs: 4000, warmupMs: 1500 };
 }
 
 export const ingest: Question = {
@@ -81,13 +87,22 @@ export const ingest: Question = {
     }
     const batch = [];
     for (let round = 0; round < options.rounds; round++)
-      batch.push(await measureDaemon({ sessions: 10, eventsPerRequest: 100 }, options, `n${round}`));
-    figures['ndjson_100_events_per_second'] = Math.round(median(batch.map(({ load }) => load.eventsPerSecond)));
-    figures['ndjson_100_to_single'] = rounded((figures['ndjson_100_events_per_second'] ?? 0) / singleRate);
+      batch.push(
+        await measureDaemon({ sessions: 10, eventsPerRequest: 100 }, options, `n${round}`),
+      );
+    figures['ndjson_100_events_per_second'] = Math.round(
+      median(batch.map(({ load }) => load.eventsPerSecond)),
+    );
+    figures['ndjson_100_to_single'] = rounded(
+      (figures['ndjson_100_events_per_second'] ?? 0) / singleRate,
+    );
     figures['syncs_per_event'] = Math.round(syncsPerEvent * 10_000) / 10_000;
     return {
       figures,
-      gates: { 'no request refused': failed === 0, 'syncs per event ≤ 0.05': syncsPerEvent <= 0.05 },
+      gates: {
+        'no request refused': failed === 0,
+        'syncs per event ≤ 0.05': syncsPerEvent <= 0.05,
+      },
     };
   },
 };

@@ -41,10 +41,14 @@ class Connection {
   readonly #done: (status: number, ms: number) => void;
   readonly finished: Promise<void>;
   #began = 0;
-  #pending = Buffer.alloc(0);
+  #pending: Buffer = Buffer.alloc(0);
   #finish: () => void = () => undefined;
 
-  constructor(port: number, next: () => Buffer | undefined, done: (status: number, ms: number) => void) {
+  constructor(
+    port: number,
+    next: () => Buffer | undefined,
+    done: (status: number, ms: number) => void,
+  ) {
     this.#next = next;
     this.#done = done;
     this.finished = new Promise((resolve) => {
@@ -71,7 +75,7 @@ class Connection {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     const headEnd = this.#pending.indexOf('\r\n\r\n');
     if (headEnd < 0) return;
-    const head = this.#pending.latin1Slice(0, headEnd);
+    const head = this.#pending.toString('latin1', 0, headEnd);
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
     if (this.#pending.length < headEnd + 4 + length) return;
     this.#pending = Buffer.alloc(0);

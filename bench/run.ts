@@ -45,7 +45,9 @@ const chosen: readonly Question[] =
   positionals.length === 0 ? questions : questions.filter(({ name }) => positionals.includes(name));
 const unknown = positionals.filter((name) => !questions.some((question) => question.name === name));
 if (unknown.length > 0) {
-  process.stderr.write(`no bench is called ${unknown.join(', ')}; there are ${questions.map(({ name }) => name).join(', ')}\n`);
+  process.stderr.write(
+    `no bench is called ${unknown.join(', ')}; there are ${questions.map(({ name }) => name).join(', ')}\n`,
+  );
   process.exit(2);
 }
 const rounds = values.rounds === undefined ? (values.smoke ? 1 : 5) : Number(values.rounds);

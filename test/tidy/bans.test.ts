@@ -9,24 +9,84 @@ interface Ban {
 }
 
 const bans: readonly Ban[] = [
-  { pattern: /\bDate\.now\(|\bperformance\.now\(/, cure: 'take a Clock (D18)', allowed: /^src\/base\/clock\.ts$/ },
-  { pattern: /\bset(Timeout|Interval|Immediate)\(/, cure: 'use Clock.after or Clock.sleep (D18)', allowed: /^src\/base\/clock\.ts$/ },
-  { pattern: /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/, cure: 'take a Chance (D18)', allowed: /^src\/base\/chance\.ts$/ },
-  { pattern: /\bprocess\.env\b/, cure: 'read it in config and pass it in', allowed: /^src\/config\// },
-  { pattern: /\bconsole\./, cure: 'write through the CLI printer or a signal', allowed: /^src\/cli\// },
-  { pattern: /['"](?:node:)?readline(?:\/promises)?['"]/, cure: 'split at byte 0x0A: readline also splits at U+2028 (D14)', allowed: /^$/ },
+  {
+    pattern: /\bDate\.now\(|\bperformance\.now\(/,
+    cure: 'take a Clock (D18)',
+    allowed: /^src\/base\/clock\.ts$/,
+  },
+  {
+    pattern: /\bset(Timeout|Interval|Immediate)\(/,
+    cure: 'use Clock.after or Clock.sleep (D18)',
+    allowed: /^src\/base\/clock\.ts$/,
+  },
+  {
+    pattern: /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/,
+    cure: 'take a Chance (D18)',
+    allowed: /^src\/base\/chance\.ts$/,
+  },
+  {
+    pattern: /\bprocess\.env\b/,
+    cure: 'read it in config and pass it in',
+    allowed: /^src\/config\//,
+  },
+  {
+    pattern: /\bconsole\./,
+    cure: 'write through the CLI printer or a signal',
+    allowed: /^src\/cli\//,
+  },
+  {
+    pattern: /['"](?:node:)?readline(?:\/promises)?['"]/,
+    cure: 'split at byte 0x0A: readline also splits at U+2028 (D14)',
+    allowed: /^$/,
+  },
   { pattern: /AsyncLocalStorage/, cure: 'pass a guard object (D7)', allowed: /^$/ },
-  { pattern: /['"]node:fs(?:\/promises)?['"]/, cure: 'go through Disk (D18)', allowed: /^src\/(disk|cli|roots)\// },
+  {
+    pattern: /['"]node:fs(?:\/promises)?['"]/,
+    cure: 'go through Disk (D18)',
+    allowed: /^src\/(disk|cli|roots)\//,
+  },
   { pattern: /['"]lmdb['"]/, cure: 'use #state', allowed: /^src\/state\// },
-  { pattern: /['"]node:sqlite['"]/, cure: 'use #control, #graph or #disk', allowed: /^src\/(control|disk|graph\/embedded)\// },
+  {
+    pattern: /['"]node:sqlite['"]/,
+    cure: 'use #control, #graph or #disk',
+    allowed: /^src\/(control|disk|graph\/embedded)\//,
+  },
   { pattern: /['"]fastify['"]/, cure: 'routes live in http', allowed: /^src\/http\// },
-  { pattern: /['"]commander['"]/, cure: 'verbs live in ops, their words in cli', allowed: /^src\/cli\// },
-  { pattern: /['"]pino['"]|['"]prom-client['"]/, cure: 'publish a signal', allowed: /^src\/signals\// },
-  { pattern: /offset\.json/, cure: 'only the offset-record writer names it (ING-202)', allowed: /^queue-backends\/filesystem\/offset-record\.ts$/ },
-  { pattern: /::orch_run::/, cure: 'resolveRun alone composes run ids (ING-601)', allowed: /^src\/handlers\/(resolve-run|run-id)\.ts$/ },
-  { pattern: /FencePermit\.issue\(/, cure: 'only room fence makes permits (FEN-404)', allowed: /^src\/fence\// },
-  { pattern: /\bas any\b|@ts-ignore|@ts-nocheck|@ts-expect-error/, cure: 'parse at the edge; inside, types are true', allowed: /^$/ },
-  { pattern: /catch\s*(\([^)]*\))?\s*\{\s*\}/, cure: 'a catch that hides loses data: handle, classify or rethrow', allowed: /^$/ },
+  {
+    pattern: /['"]commander['"]/,
+    cure: 'verbs live in ops, their words in cli',
+    allowed: /^src\/cli\//,
+  },
+  {
+    pattern: /['"]pino['"]|['"]prom-client['"]/,
+    cure: 'publish a signal',
+    allowed: /^src\/signals\//,
+  },
+  {
+    pattern: /offset\.json/,
+    cure: 'only the offset-record writer names it (ING-202)',
+    allowed: /^queue-backends\/filesystem\/offset-record\.ts$/,
+  },
+  {
+    pattern: /::orch_run::/,
+    cure: 'resolveRun alone composes run ids (ING-601)',
+    allowed: /^src\/handlers\/(resolve-run|run-id)\.ts$/,
+  },
+  {
+    pattern: /FencePermit\.issue\(/,
+    cure: 'only room fence makes permits (FEN-404)',
+    allowed: /^src\/fence\//,
+  },
+  {
+    pattern: /\bas any\b|@ts-ignore|@ts-nocheck|@ts-expect-error/,
+    cure: 'parse at the edge; inside, types are true',
+    allowed: /^$/,
+  },
+  {
+    pattern: /catch\s*(\([^)]*\))?\s*\{\s*\}/,
+    cure: 'a catch that hides loses data: handle, classify or rethrow',
+    allowed: /^$/,
+  },
 ];
 
 const drawers =
@@ -51,7 +111,9 @@ describe('bans', () => {
   }
 
   it('has no drawer names', () => {
-    expect(listFiles('src', 'queue-backends', 'test', 'bench').filter((path) => drawers.test(path))).toEqual([]);
+    expect(
+      listFiles('src', 'queue-backends', 'test', 'bench').filter((path) => drawers.test(path)),
+    ).toEqual([]);
   });
 
   it('names files in kebab-case', () => {

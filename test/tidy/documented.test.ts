@@ -25,33 +25,53 @@ describe('documented', () => {
 
   it('lists every metric, and no other', async () => {
     const { metricNames } = await import('#signals');
-    const rows = [...readText('docs/metrics.md').matchAll(/^\| `(millrace_[a-z0-9_]+)`/gm)].map((match) => match[1]);
+    const rows = [...readText('docs/metrics.md').matchAll(/^\| `(millrace_[a-z0-9_]+)`/gm)].map(
+      (match) => match[1],
+    );
     expect(rows.toSorted()).toEqual([...metricNames].toSorted());
   });
 
   it('says why each dependency is there', () => {
-    const rows = [...readText('docs/dependencies.md').matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1]);
+    const rows = [...readText('docs/dependencies.md').matchAll(/^\| `([^`]+)` \|/gm)].map(
+      (match) => match[1],
+    );
     const used = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)];
     expect(rows.toSorted()).toEqual(used.toSorted());
   });
 
   it('keeps the changelog in form, with the product version on top', () => {
-    const headings = [...readText('CHANGELOG.md').matchAll(/^## \[([^\]]+)\]/gm)].map((match) => match[1]);
+    const headings = [...readText('CHANGELOG.md').matchAll(/^## \[([^\]]+)\]/gm)].map(
+      (match) => match[1],
+    );
     expect(headings[0]).toBe('Unreleased');
     expect(headings[1]).toBe(manifest.version);
-    const sections = [...readText('CHANGELOG.md').matchAll(/^### (\w+)/gm)].map((match) => match[1]);
-    const known = new Set(['Added', 'Changed', 'Fixed', 'Removed', 'Format', 'Security', 'Deprecated']);
+    const sections = [...readText('CHANGELOG.md').matchAll(/^### (\w+)/gm)].map(
+      (match) => match[1],
+    );
+    const known = new Set([
+      'Added',
+      'Changed',
+      'Fixed',
+      'Removed',
+      'Format',
+      'Security',
+      'Deprecated',
+    ]);
     expect(sections.filter((section) => !known.has(section ?? ''))).toEqual([]);
   });
 
   it('says of the queue protocol in the changelog what the surface is (ING-903)', async () => {
     const members = [
-      ...(/export interface QueueBackend \{([\s\S]*?)\n\}/.exec(readText('src/queue/backend.ts'))?.[1] ?? '').matchAll(
-        /^ {2}(?:readonly )?(\w+)[(:]/gm,
-      ),
+      ...(
+        /export interface QueueBackend \{([\s\S]*?)\n\}/.exec(
+          readText('src/queue/backend.ts'),
+        )?.[1] ?? ''
+      ).matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm),
     ].map((match) => match[1]);
     const told = /On the protocol: ([^\n]+)/.exec(readText('CHANGELOG.md'))?.[1] ?? '';
-    expect([...told.matchAll(/`(\w+)`/g)].map((match) => match[1]).toSorted()).toEqual(members.toSorted());
+    expect([...told.matchAll(/`(\w+)`/g)].map((match) => match[1]).toSorted()).toEqual(
+      members.toSorted(),
+    );
   });
 
   it('has only links that lead somewhere', () => {

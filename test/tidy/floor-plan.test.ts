@@ -68,7 +68,8 @@ describe('floor plan', () => {
   it('enters a room by its door only', () => {
     const wrong: string[] = [];
     for (const file of sources) {
-      const home = roomOf(file) === undefined ? file.split('/').slice(0, 2).join('/') : `src/${roomOf(file)}`;
+      const home =
+        roomOf(file) === undefined ? file.split('/').slice(0, 2).join('/') : `src/${roomOf(file)}`;
       for (const { specifier, line } of importsOf(file)) {
         if (!specifier.startsWith('.')) continue;
         const target = posix.join(dirname(file), specifier);
@@ -96,7 +97,9 @@ describe('floor plan', () => {
         const text = readText(`src/${room}/index.ts`);
         return words.some((word) => !text.includes(word));
       });
-    expect(wrong, 'say what lives here, what does not, the promises, who may be called').toEqual([]);
+    expect(wrong, 'say what lives here, what does not, the promises, who may be called').toEqual(
+      [],
+    );
   });
 
   it('keeps every source file in use', () => {

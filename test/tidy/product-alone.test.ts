@@ -4,7 +4,7 @@ import { listFiles, readText } from './source-tree.ts';
 /** Built from pieces, so that this file does not find itself. */
 const foreign = [
   ['/', 'work', '/'],
-  ['/', 'root', '/'],
+  ['/', 'root', '/.'],
   ['registry', '.npmjs', '.org'],
   ['.', 'library'],
 ].map((parts) => parts.join(''));

@@ -6,9 +6,15 @@ const notBuiltYet: Readonly<Record<string, string>> = {
   P8: 'relocation of roots',
 };
 
-const tests = listFiles('test').filter((path) => path.endsWith('.ts') && !path.startsWith('test/tidy/'));
+const tests = listFiles('test').filter(
+  (path) => path.endsWith('.ts') && !path.startsWith('test/tidy/'),
+);
 const titles = tests.flatMap((file) =>
-  [...readText(file).matchAll(/\b(?:it|test|describe|name)(?:\.\w+)?(?:\(|:)\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g)].map((match) => ({
+  [
+    ...readText(file).matchAll(
+      /\b(?:it|test|describe|name)(?:\.\w+)?(?:\(|:)\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g,
+    ),
+  ].map((match) => ({
     file,
     title: match[2] ?? '',
   })),
@@ -35,7 +41,9 @@ describe('promises', () => {
   });
 
   it('has no test that is switched off or alone', () => {
-    const off = tests.filter((file) => /\b(?:it|describe|test)\.(?:only|skip|todo)\(/.test(readText(file)));
+    const off = tests.filter((file) =>
+      /\b(?:it|describe|test)\.(?:only|skip|todo)\(/.test(readText(file)),
+    );
     expect(off, 'a skipped suite is named and counted by a runner, never silent').toEqual([]);
   });
 });

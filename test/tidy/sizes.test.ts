@@ -8,7 +8,9 @@ const functionLinesMax = 70;
 const longFiles: Readonly<Record<string, number>> = {};
 const longFunctions: Readonly<Record<string, number>> = {};
 
-const sources = listFiles('src', 'queue-backends', 'bench', 'test').filter((path) => path.endsWith('.ts'));
+const sources = listFiles('src', 'queue-backends', 'bench', 'test').filter((path) =>
+  path.endsWith('.ts'),
+);
 
 interface FunctionSize {
   readonly name: string;
@@ -51,8 +53,12 @@ describe('sizes', () => {
     const wrong = sources
       .filter((file) => !file.startsWith('test/'))
       .flatMap((file) => functionSizes(readText(file)).map((size) => ({ file, ...size })))
-      .filter(({ file, name, lines }) => lines > (longFunctions[`${file}#${name}`] ?? functionLinesMax))
-      .map(({ file, name, lines }) => `${file}#${name}: ${lines} lines; split decision from effect`);
+      .filter(
+        ({ file, name, lines }) => lines > (longFunctions[`${file}#${name}`] ?? functionLinesMax),
+      )
+      .map(
+        ({ file, name, lines }) => `${file}#${name}: ${lines} lines; split decision from effect`,
+      );
     expect(wrong).toEqual([]);
   });
 

@@ -27,8 +27,7 @@ export interface ImportLine {
   readonly specifier: string;
 }
 
-const importPattern =
-  /(?:from\s+|import\s+|import\(\s*|new URL\(\s*)(['"])([^'"\n]+)\1/g;
+const importPattern = /(?:from\s+|import\s+|import\(\s*|new URL\(\s*)(['"])([^'"\n]+)\1/g;
 
 /** Every module that a file names: static, side-effect and dynamic imports, and worker files by URL. */
 export function importsOf(file: string): ImportLine[] {
@@ -46,7 +45,8 @@ export function importsOf(file: string): ImportLine[] {
 export function withoutComments(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
-    .replace(/(^|[^:'"`\\])\/\/[^\n]*/g, (comment, before: string) =>
-      before + ' '.repeat(comment.length - before.length),
+    .replace(
+      /(^|[^:'"`\\])\/\/[^\n]*/g,
+      (comment, before: string) => before + ' '.repeat(comment.length - before.length),
     );
 }
