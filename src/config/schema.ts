@@ -139,6 +139,11 @@ export const configSchema = {
     default: '3',
     help: 'tries of one record before it becomes a dead letter; an outage uses none',
   },
+  'drain.poll_ms': {
+    kind: 'duration',
+    default: '250ms',
+    help: 'between two sweeps over the sessions with a backlog; idle sessions are never polled',
+  },
   'drain.idle_exit_ms': {
     kind: 'duration',
     default: '10min',

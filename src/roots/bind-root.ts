@@ -10,6 +10,7 @@ import {
   type FileLock,
   type StagingNames,
 } from '#disk';
+import type { KeyEncoding } from '#record';
 import { readDaemonFile } from './daemon-file.ts';
 import {
   caseInsensitive,
@@ -37,7 +38,8 @@ export interface BindOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly names: StagingNames;
-  readonly keyEncoding: 'plain' | 'hashed';
+  /** Of a new root; a root that is there must have been made with the same one. */
+  readonly keyEncoding: KeyEncoding;
   /** A marker that this bind makes says that failpoints are honoured (ING-021). Never by `serve`. */
   readonly isLab?: boolean;
 }
@@ -118,6 +120,10 @@ async function readOrMake(
   const marker = bytes === undefined ? newMarker(options) : parseMarker(layout.root, bytes);
   if (bytes === undefined)
     await atomicReplace(disk, layout.marker, formatMarker(marker), options.names);
+  if (marker.keyEncoding !== options.keyEncoding) {
+    const reason = `it was made with queue.key_encoding=${marker.keyEncoding}: set it to that`;
+    throw rootInvalid({ root: layout.root, reason });
+  }
   if (options.keyEncoding === 'plain' && (await isCaseInsensitive(disk, layout.root)))
     throw caseInsensitive({ root: layout.root });
   for (const folder of foldersOf(layout)) await makeDurableDirectory(disk, folder, layout.root);
@@ -129,13 +135,14 @@ async function isCaseInsensitive(disk: Disk, root: string): Promise<boolean> {
   return (await disk.stat(join(root, 'ROOT.JSON'))) !== undefined;
 }
 
-function newMarker({ clock, chance, isLab }: BindOptions): RootMarker {
+function newMarker({ clock, chance, keyEncoding, isLab }: BindOptions): RootMarker {
   return {
     format: markerFormat,
     layoutVersion,
     storageRootId: `SR-${Buffer.from(chance.bytes(16)).toString('hex')}`,
     state: 'active',
     createdAt: new Date(clock.now()).toISOString(),
+    keyEncoding,
     isLab: isLab === true,
   };
 }

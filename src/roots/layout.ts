@@ -12,8 +12,8 @@ export interface RootLayout {
   readonly controlDatabase: string;
   /** LMDB environment of the daemon's own fence domain. */
   readonly state: string;
-  /** Object namespace of large graph values. */
-  readonly values: string;
+  /** The local object store; each namespace is a folder in it. */
+  readonly objects: string;
   readonly tokens: string;
   /** Written while a daemon serves: url, pid, started (D29). */
   readonly daemonFile: string;
@@ -34,7 +34,7 @@ export function layoutOf(root: string): RootLayout {
     control,
     controlDatabase: join(control, 'control.db'),
     state: join(root, 'state', 'daemon'),
-    values: join(root, 'objects', 'values'),
+    objects: join(root, 'objects'),
     tokens: join(root, 'tokens.json'),
     daemonFile: join(root, 'daemon.json'),
   };
@@ -42,7 +42,7 @@ export function layoutOf(root: string): RootLayout {
 
 /** Folders that a bind makes when they are missing. */
 export function foldersOf(layout: RootLayout): readonly string[] {
-  return [layout.queue, layout.graph, layout.control, layout.state, layout.values];
+  return [layout.queue, layout.graph, layout.control, layout.state, layout.objects];
 }
 
 /** What operating systems leave in a folder, and what a start that was interrupted before its marker leaves (ROOT-83 to ROOT-85). */

@@ -1,4 +1,5 @@
 import { formatTooNew, isJsonObject, JsonInvalid, parseJson, type JsonObject } from '#base';
+import type { KeyEncoding } from '#record';
 import { rootUnreadable } from './errors.ts';
 import { layoutVersion } from './layout.ts';
 
@@ -13,6 +14,8 @@ export interface RootMarker {
   readonly state: 'active';
   /** RFC 3339 UTC. */
   readonly createdAt: string;
+  /** How names of session folders are made (ING-110, ING-112); another one would give every session a second folder. */
+  readonly keyEncoding: KeyEncoding;
   /** Made by a test or the crash lab: failpoints are honoured (ING-021). */
   readonly isLab: boolean;
 }
@@ -34,12 +37,16 @@ export function parseMarker(root: string, bytes: Uint8Array): RootMarker {
     throw fail('it has no storage_root_id');
   if (state !== 'active') throw fail(`its state is ${JSON.stringify(state)}, not "active"`);
   if (typeof created_at !== 'string') throw fail('it has no created_at');
+  const keyEncoding = json['key_encoding'] ?? 'plain';
+  if (keyEncoding !== 'plain' && keyEncoding !== 'hashed')
+    throw fail('its key_encoding is unknown');
   return {
     format: markerFormat,
     layoutVersion: Number(layout_version),
     storageRootId: storage_root_id,
     state,
     createdAt: created_at,
+    keyEncoding,
     isLab: json['lab'] === true,
   };
 }
@@ -62,6 +69,7 @@ export function formatMarker(marker: RootMarker): Uint8Array {
     storage_root_id: marker.storageRootId,
     state: marker.state,
     created_at: marker.createdAt,
+    key_encoding: marker.keyEncoding,
     relocation: null,
     ...(marker.isLab ? { lab: true } : {}),
   };

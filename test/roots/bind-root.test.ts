@@ -112,6 +112,14 @@ describe('binding a root', () => {
     });
   });
 
+  it('keeps the encoding of session folders that the root was made with (ING-112)', async () => {
+    await withTemporaryDirectory(async (folder) => {
+      (await bind(folder, 'cli', { keyEncoding: 'hashed' })).lock.release();
+      await expect(bind(folder)).rejects.toEqual(refusal('ROOT_INVALID'));
+      (await bind(folder, 'cli', { keyEncoding: 'hashed' })).lock.release();
+    });
+  });
+
   it('takes up a start that ended before its marker', async () => {
     await withTemporaryDirectory(async (folder) => {
       await mkdir(join(folder, '.maintenance'));
