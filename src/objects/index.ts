@@ -7,3 +7,5 @@
  * May call: base, disk. Called by: drain, http, daemon.
  */
 export * from './object-store.ts';
+export * from './errors.ts';
+export * from './local-objects.ts';
