@@ -92,6 +92,7 @@ describe('local objects', () => {
           expect(put[0]).toMatchObject({
             reason: { code: 'OBJECTS_UNAVAILABLE', disposition: 'retry' },
           });
+        disk.heal();
         await store.put(sha256, bytes, 'application/json');
         expect(await store.read(sha256)).toEqual(bytes);
         await store.close();
