@@ -8,4 +8,8 @@
  */
 export * from './errors.ts';
 export * from './mutation.ts';
+export * from './canonical.ts';
+export * from './check-graph.ts';
+export * from './check-mutations.ts';
+export * from './concept.ts';
 export * from './store.ts';

@@ -1,0 +1,193 @@
+import { sessionNodeId } from '#record';
+import { conceptNodeId, conceptOfId } from './concept.ts';
+import {
+  deriveSession,
+  parentEdgeProperties,
+  parentEdgeTypes,
+  type ParentEdge,
+  type ToldFact,
+} from './derive/derive-session.ts';
+import type { ConceptSource, EdgeChange, GraphReader, GroupChanges } from './group-changes.ts';
+import { mergeConcept, mergeDerived, mergeEdge, mergeOwned, mergeStub } from './merge-node.ts';
+import type { ConceptMutation, EdgeEnd, EdgeMutation, Mutation } from './mutation.ts';
+import type { EdgeState, NodeState } from './node-state.ts';
+import type { GroupPart } from './store.ts';
+
+/** What of a part the merge reads. */
+export type PartMutations = Pick<GroupPart, 'workspace' | 'session'> & {
+  readonly steps: readonly { readonly mutations: readonly Mutation[] }[];
+};
+
+/**
+ * What a group makes of a graph: mutations in the order of each key's log, then the derived values of every session that they touched
+ * (ING-533, ING-616). Pure but for the reading: the reader gives the state before the group, and nothing is written here. Both stores use it,
+ * so that both mean the same by each mutation.
+ */
+export function mergeGroup(
+  reader: GraphReader,
+  group: readonly PartMutations[],
+): ReadonlyMap<string, GroupChanges> {
+  const drafts = new Map<string, WorkspaceDraft>();
+  for (const { workspace, session, steps } of group) {
+    const draft = drafts.get(workspace) ?? new WorkspaceDraft(reader, workspace);
+    drafts.set(workspace, draft);
+    for (const { mutations } of steps) {
+      for (const mutation of mutations) draft.merge(session, mutation);
+    }
+  }
+  for (const draft of drafts.values()) draft.derive();
+  return drafts;
+}
+
+/** The part of a group in one workspace, as it grows. Edges never cross workspaces. */
+class WorkspaceDraft implements GroupChanges {
+  readonly nodes: Map<string, { readonly before: NodeState | undefined; after: NodeState }> =
+    new Map();
+  readonly edges: Map<string, EdgeChange> = new Map();
+  readonly conceptSources: ConceptSource[] = [];
+  readonly #facts = new Map<string, Map<string, ToldFact>>();
+  readonly #touched = new Set<string>();
+  readonly #reader: GraphReader;
+  readonly #workspace: string;
+
+  constructor(reader: GraphReader, workspace: string) {
+    this.#reader = reader;
+    this.#workspace = workspace;
+  }
+
+  get facts(): GroupChanges['facts'] {
+    return [...this.#facts].flatMap(([about, told]) =>
+      [...told.values()].map((fact) => ({ about, ...fact })),
+    );
+  }
+
+  merge(session: string, mutation: Mutation): void {
+    switch (mutation.kind) {
+      case 'node':
+        this.#change(mutation.id, mutation.owner, (state) => mergeOwned(state, mutation));
+        break;
+      case 'stub':
+        this.#ensure(mutation);
+        break;
+      case 'concept':
+        this.#mergeConcept(session, mutation);
+        break;
+      case 'edge':
+        this.#mergeEdge(mutation);
+        break;
+      case 'remove-edge':
+        if (this.#isOwned(session, mutation.from) && this.#isOwned(session, mutation.to))
+          this.#put({ ...mutation, isReplaced: true, state: undefined });
+        break;
+      case 'fact':
+        this.#tell(mutation.about, mutation);
+        break;
+    }
+  }
+
+  /** Each session once: deriving one can make its parent a stub, and nothing that was derived before depends on that. */
+  derive(): void {
+    for (const session of this.#touched) this.#deriveOne(session);
+  }
+
+  #node(id: string): NodeState | undefined {
+    const known = this.nodes.get(id);
+    return known === undefined ? this.#reader.node(this.#workspace, id) : known.after;
+  }
+
+  #change(
+    id: string,
+    owner: string | null,
+    merge: (state: NodeState | undefined) => NodeState,
+  ): void {
+    const known = this.nodes.get(id);
+    const before = known === undefined ? this.#reader.node(this.#workspace, id) : known.after;
+    const after = merge(before);
+    if (known === undefined) this.nodes.set(id, { before, after });
+    else known.after = after;
+    const isNew = before === undefined || before.isWritten !== after.isWritten;
+    if (isNew && owner !== null && id === sessionNodeId(owner)) this.#touched.add(owner);
+  }
+
+  #ensure(end: EdgeEnd): void {
+    const concept = end.owner === null ? conceptOfId(end.id) : undefined;
+    this.#change(end.id, end.owner, (state) =>
+      concept === undefined
+        ? mergeStub(state, end.owner, end.labels)
+        : mergeConcept(state, concept),
+    );
+  }
+
+  #mergeConcept(session: string, mutation: ConceptMutation): void {
+    const concept = { kind: mutation.concept, name: mutation.name };
+    const id = conceptNodeId(concept);
+    this.#change(id, null, (state) => mergeConcept(state, concept));
+    this.conceptSources.push({ id, session, occurredAt: mutation.occurredAt });
+  }
+
+  #mergeEdge(mutation: EdgeMutation): void {
+    const { from, type, to, properties, occurredAt } = mutation;
+    this.#ensure(from);
+    this.#ensure(to);
+    const known = this.edges.get(edgeKey(from.id, type, to.id));
+    const state = mergeEdge(known?.state, { properties, occurredAt });
+    const isReplaced = known?.isReplaced ?? false;
+    this.#put({ from: from.id, type, to: to.id, isReplaced, state });
+  }
+
+  #put(change: EdgeChange): void {
+    this.edges.set(edgeKey(change.from, change.type, change.to), change);
+  }
+
+  #isOwned(session: string, id: string): boolean {
+    return this.#node(id)?.owner === session;
+  }
+
+  #tell(about: string, told: ToldFact): void {
+    const facts = this.#facts.get(about) ?? new Map<string, ToldFact>();
+    this.#facts.set(about, facts);
+    facts.set(factKey(told), { source: told.source, fact: told.fact });
+    this.#touched.add(about);
+  }
+
+  #deriveOne(session: string): void {
+    const id = sessionNodeId(session);
+    const facts = new Map<string, ToldFact>();
+    for (const told of this.#reader.facts(this.#workspace, session)) facts.set(factKey(told), told);
+    for (const [key, told] of this.#facts.get(session) ?? []) facts.set(key, told);
+    this.#ensure({ id, owner: session, labels: ['Session'] });
+    const isWritten = this.#node(id)?.isWritten ?? false;
+    const derived = deriveSession(session, [...facts.values()], isWritten);
+    this.#change(id, session, (state) =>
+      mergeDerived(state ?? mergeStub(undefined, session, ['Session']), derived),
+    );
+    this.#drawParentEdge(id, derived.parentEdge);
+  }
+
+  /** Takes away what no longer holds, and leaves alone what stays as it is. */
+  #drawParentEdge(id: string, wanted: ParentEdge | undefined): void {
+    const from = wanted === undefined ? undefined : sessionNodeId(wanted.parent);
+    if (wanted !== undefined && from !== undefined)
+      this.#ensure({ id: from, owner: wanted.parent, labels: ['Session'] });
+    let isThere = false;
+    for (const stored of this.#reader.parentEdges(this.#workspace, id)) {
+      const isWanted = stored.from === from && stored.type === wanted?.type;
+      if (isWanted && stored.occurredAt === wanted.occurredAt) isThere = true;
+      else this.#put({ ...stored, to: id, isReplaced: true, state: undefined });
+    }
+    if (wanted === undefined || from === undefined || isThere) return;
+    const state: EdgeState = { properties: parentEdgeProperties, occurredAt: wanted.occurredAt };
+    this.#put({ from, type: wanted.type, to: id, isReplaced: true, state });
+  }
+}
+
+/** Types that `parentEdges` of a reader is asked for. */
+export const derivedEdgeTypes: readonly string[] = parentEdgeTypes;
+
+function edgeKey(from: string, type: string, to: string): string {
+  return `${from}\u0000${type}\u0000${to}`;
+}
+
+function factKey({ source, fact }: ToldFact): string {
+  return `${source}\u0000${fact.type}`;
+}

@@ -1,0 +1,282 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson, type JsonValue, type MillraceError } from '#base';
+import { fenceLost, fenceStale, type FencePermit } from '#fence';
+import {
+  checkMutations,
+  edgeLine,
+  exportedEdgeText,
+  exportedText,
+  graphMismatch,
+  graphUnavailable,
+  nodeLine,
+  queryUnknown,
+  type AppliedRow,
+  type GraphDigest,
+  type GraphStats,
+  type GraphStore,
+  type GroupPart,
+  type QueryResult,
+} from '#graph';
+import type { Key } from '#record';
+import type { ToldFact } from '../../src/graph/derive/derive-session.ts';
+import { checkFence, type FenceMark } from '../../src/graph/fence-mark.ts';
+import type { EdgeChange, GraphReader, GroupChanges } from '../../src/graph/group-changes.ts';
+import { derivedEdgeTypes, mergeGroup } from '../../src/graph/merge-group.ts';
+import { mergeEdge } from '../../src/graph/merge-node.ts';
+import {
+  visibleLabels,
+  visibleProperties,
+  type EdgeState,
+  type NodeState,
+} from '../../src/graph/node-state.ts';
+import { planSteps } from '../../src/graph/plan-steps.ts';
+
+interface KeptEdge {
+  readonly workspace: string;
+  readonly from: string;
+  readonly type: string;
+  readonly to: string;
+  readonly state: EdgeState;
+}
+
+/** What outlives a store that is opened again. */
+export interface MemoryGraphContent {
+  readonly graphId: string;
+  readonly spillBytes: number;
+  readonly nodes: Map<string, NodeState>;
+  readonly edges: Map<string, KeptEdge>;
+  readonly facts: Map<string, Map<string, ToldFact>>;
+  readonly rows: Map<Key, AppliedRow>;
+  mark: FenceMark | undefined;
+}
+
+export function emptyMemoryGraph(graphId = 'memory-graph'): MemoryGraphContent {
+  return {
+    graphId,
+    spillBytes: 32 * 1024,
+    nodes: new Map(),
+    edges: new Map(),
+    facts: new Map(),
+    rows: new Map(),
+    mark: undefined,
+  };
+}
+
+/** A graph store over maps, with faults on order: for tests of the rooms above. It has no named queries. */
+export interface MemoryGraph extends GraphStore {
+  /** The next `apply` fails with this and leaves nothing; several are taken in order. */
+  failNext(error: MillraceError): void;
+  /** Every call but `close` fails with GRAPH_UNAVAILABLE until it is set back. */
+  setUnavailable(isAway: boolean): void;
+  /** Groups that were applied, in order, as they came. */
+  readonly applied: readonly (readonly GroupPart[])[];
+}
+
+export function openMemoryGraph(
+  options: { readonly rootId?: string; readonly content?: MemoryGraphContent } = {},
+): MemoryGraph {
+  return new MapGraph(options.rootId ?? 'root', options.content ?? emptyMemoryGraph());
+}
+
+class MapGraph implements MemoryGraph {
+  readonly applied: (readonly GroupPart[])[] = [];
+  readonly #rootId: string;
+  readonly #content: MemoryGraphContent;
+  readonly #failures: MillraceError[] = [];
+  #isAway = false;
+  #isClosed = false;
+
+  constructor(rootId: string, content: MemoryGraphContent) {
+    this.#rootId = rootId;
+    this.#content = content;
+  }
+
+  get graphId(): string {
+    return this.#content.graphId;
+  }
+
+  get spillBytes(): number {
+    return this.#content.spillBytes;
+  }
+
+  failNext(error: MillraceError): void {
+    this.#failures.push(error);
+  }
+
+  setUnavailable(isAway: boolean): void {
+    this.#isAway = isAway;
+  }
+
+  async armKeys(
+    permit: FencePermit,
+    keys: readonly Key[],
+  ): Promise<ReadonlyMap<Key, AppliedRow | null>> {
+    await this.#answering();
+    this.#guard(permit);
+    return new Map(keys.map((key) => [key, this.#content.rows.get(key) ?? null]));
+  }
+
+  async apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void> {
+    for (const { session, steps } of group)
+      for (const { mutations } of steps) checkMutations(session, mutations);
+    await this.#answering();
+    const failure = this.#failures.shift();
+    if (failure !== undefined) throw failure;
+    this.#checkPermit(permit);
+    const rows = new Map(this.#content.rows);
+    const parts = group.flatMap((part) => this.#plan(part, rows));
+    const changes = mergeGroup(readerOf(this.#content), parts);
+    this.#guard(permit);
+    for (const [workspace, changed] of changes) keep(this.#content, workspace, changed);
+    for (const [key, row] of rows) this.#content.rows.set(key, row);
+    this.applied.push(group);
+  }
+
+  async adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void> {
+    await this.#answering();
+    this.#guard(permit, { mayTakeOver: true });
+    for (const [key, row] of rows) {
+      if (row === null) this.#content.rows.delete(key);
+      else this.#content.rows.set(key, row);
+    }
+  }
+
+  async digest(): Promise<GraphDigest> {
+    const hash = createHash('sha256');
+    for await (const chunk of this.export()) hash.update(chunk);
+    const { nodes, edges } = this.#content;
+    return { digest: hash.digest('hex'), nodes: nodes.size, edges: edges.size };
+  }
+
+  async stats(): Promise<GraphStats> {
+    await this.#answering();
+    const { nodes, edges } = this.#content;
+    const labels = [...nodes.values()].flatMap(visibleLabels);
+    const types = [...edges.values()].map(({ type }) => type);
+    return { nodes: nodes.size, edges: edges.size, labels: count(labels), types: count(types) };
+  }
+
+  async *export(): AsyncGenerator<Uint8Array> {
+    await this.#answering();
+    for (const line of linesOf(this.#content)) yield Buffer.from(line);
+  }
+
+  async query(name: string): Promise<QueryResult> {
+    await this.#answering();
+    throw queryUnknown({ name, known: [] });
+  }
+
+  async probe(): Promise<void> {
+    await this.#answering();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  /** A real store answers in a later turn of the event loop; so does this one. */
+  async #answering(): Promise<void> {
+    await Promise.resolve();
+    if (this.#isClosed) throw graphUnavailable({ reason: 'it is closed' });
+    if (this.#isAway) throw graphUnavailable({ reason: 'it is away' });
+  }
+
+  #checkPermit(permit: FencePermit, options: { mayTakeOver?: boolean } = {}): void {
+    const { domain, generation, holder } = permit;
+    if (!permit.isLive) throw fenceLost({ domain, generation });
+    const { mark } = this.#content;
+    const verdict = checkFence(mark, permit);
+    if (verdict === 'stale')
+      throw fenceStale({ domain, thing: 'the graph', generation, mark: mark?.generation ?? 0 });
+    if (verdict === 'foreign' && options.mayTakeOver !== true)
+      throw graphMismatch({ thing: 'the guard', expected: domain, found: mark?.domain ?? '' });
+  }
+
+  #guard(permit: FencePermit, options: { mayTakeOver?: boolean } = {}): void {
+    this.#checkPermit(permit, options);
+    const { domain, generation, holder } = permit;
+    this.#content.mark = { domain, generation, holder };
+  }
+
+  #plan(part: GroupPart, rows: Map<Key, AppliedRow>): GroupPart[] {
+    const row = rows.get(part.key);
+    if (row !== undefined && row.rootId !== this.#rootId)
+      throw graphMismatch({
+        thing: `the row of ${part.key}`,
+        expected: this.#rootId,
+        found: row.rootId,
+      });
+    const planned = planSteps(part, row);
+    if (planned === undefined) return [];
+    const { after: position, sha256 } = planned.last;
+    rows.set(part.key, { rootId: this.#rootId, position, sha256 });
+    return [{ ...part, steps: planned.steps }];
+  }
+}
+
+function readerOf(content: MemoryGraphContent): GraphReader {
+  return {
+    node: (workspace, id) => content.nodes.get(join(workspace, id)),
+    facts: (workspace, session) => [
+      ...(content.facts.get(join(workspace, session))?.values() ?? []),
+    ],
+    parentEdges: (workspace, id) =>
+      [...content.edges.values()]
+        .filter((edge) => edge.workspace === workspace && edge.to === id)
+        .filter(({ type }) => derivedEdgeTypes.includes(type))
+        .map(({ from, type, state }) => ({ from, type, occurredAt: state.occurredAt })),
+  };
+}
+
+function keep(content: MemoryGraphContent, workspace: string, changes: GroupChanges): void {
+  for (const [id, { after }] of changes.nodes) content.nodes.set(join(workspace, id), after);
+  for (const change of changes.edges.values()) keepEdge(content, workspace, change);
+  for (const { about, source, fact } of changes.facts) {
+    const key = join(workspace, about);
+    const told = content.facts.get(key) ?? new Map<string, ToldFact>();
+    content.facts.set(key, told);
+    told.set(join(source, fact.type), { source, fact });
+  }
+}
+
+function keepEdge(content: MemoryGraphContent, workspace: string, change: EdgeChange): void {
+  const { from, type, to, isReplaced, state } = change;
+  const key = join(workspace, from, type, to);
+  const before = isReplaced ? undefined : content.edges.get(key)?.state;
+  if (state === undefined) content.edges.delete(key);
+  else content.edges.set(key, { workspace, from, type, to, state: mergeEdge(before, state) });
+}
+
+function* linesOf(content: MemoryGraphContent): Generator<string> {
+  const nodes = [...content.nodes].map(([key, state]) => {
+    const [workspace = '', id = ''] = key.split('\u0000');
+    const properties = exportedText(canonicalJson(visibleProperties(state) as JsonValue));
+    return { workspace, id, labels: visibleLabels(state), properties };
+  });
+  yield* nodes.toSorted((a, b) => bytewise([a.workspace, a.id], [b.workspace, b.id])).map(nodeLine);
+  const order = (edge: KeptEdge): string[] => [edge.workspace, edge.from, edge.type, edge.to];
+  const edges = [...content.edges.values()].toSorted((a, b) => bytewise(order(a), order(b)));
+  for (const { workspace, from, type, to, state } of edges) {
+    const stored = canonicalJson(state.properties as JsonValue);
+    const properties = exportedEdgeText(stored, state.occurredAt);
+    yield edgeLine({ workspace, from, type, to, properties });
+  }
+}
+
+function bytewise(a: readonly string[], b: readonly string[]): number {
+  for (const [at, text] of a.entries()) {
+    const difference = Buffer.compare(Buffer.from(text), Buffer.from(b[at] ?? ''));
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function count(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names.toSorted()) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+function join(...parts: readonly string[]): string {
+  return parts.join('\u0000');
+}
