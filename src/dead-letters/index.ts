@@ -7,3 +7,4 @@
  * May call: base, signals, record, queue. Called by: ops.
  */
 export * from './dead-letters.ts';
+export * from './create-dead-letters.ts';

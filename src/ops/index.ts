@@ -8,3 +8,5 @@
  */
 export * from './verb.ts';
 export * from './ops-context.ts';
+export * from './verbs.ts';
+export * from './errors.ts';

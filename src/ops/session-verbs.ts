@@ -1,0 +1,154 @@
+import { Type } from 'typebox';
+import type { KeyStatus } from '#queue';
+import { type Key, type Position, parsePosition } from '#record';
+import { waitTimedOut } from './errors.ts';
+import type { OpsContext } from './ops-context.ts';
+import { findSession, maySee } from './session-lookup.ts';
+import { type Verb, defineVerb } from './verb.ts';
+
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+
+const sessionRow = Type.Object({
+  key: Type.String(),
+  workspace: Type.String(),
+  session_id: Type.String(),
+  owner: nullableText,
+  epoch: Type.String(),
+  ordinal: Type.Integer(),
+  committed: Type.String(),
+  end: Type.String(),
+  accepted: Type.Integer(),
+  applied: Type.Integer(),
+  pending: Type.Integer(),
+  dead: Type.Integer(),
+  discarded: Type.Integer(),
+  duplicates: Type.Integer(),
+  residual: Type.Integer(),
+  backlog_bytes: Type.Integer(),
+  worker: nullableText,
+  attempts: Type.Integer(),
+  error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
+  quarantine: Type.Union([
+    Type.Object({ code: Type.String(), message: Type.String(), since: Type.String() }),
+    Type.Null(),
+  ]),
+});
+
+function rowOf(context: OpsContext, status: KeyStatus) {
+  const worker = context.drain.worker(status.key);
+  return {
+    key: status.key as string,
+    workspace: status.workspace,
+    session_id: status.session,
+    owner: status.owner,
+    epoch: status.epoch,
+    ordinal: status.ordinal,
+    committed: status.committed as string,
+    end: status.end as string,
+    accepted: status.accepted,
+    applied: status.applied,
+    pending: status.pending,
+    dead: status.dead,
+    discarded: status.discarded,
+    duplicates: status.duplicates,
+    residual: status.accepted - status.applied - status.pending - status.dead - status.discarded,
+    backlog_bytes: status.backlogBytes,
+    worker: worker?.state ?? null,
+    attempts: worker?.attempts ?? 0,
+    error: worker?.error ?? null,
+    quarantine: status.quarantine,
+  };
+}
+
+export const sessionsListVerb: Verb = defineVerb({
+  name: 'sessions list',
+  summary: 'sessions with their counts, in key order',
+  effect: 'read',
+  scope: 'ingest:read',
+  input: Type.Object(
+    {
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+      page_token: Type.Optional(Type.String()),
+      state: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('quarantined')])),
+      workspace: Type.Optional(Type.String()),
+      session: Type.Optional(Type.String()),
+    },
+    { additionalProperties: false },
+  ),
+  output: Type.Object({
+    sessions: Type.Array(sessionRow),
+    next_page_token: Type.Optional(Type.String()),
+  }),
+  http: { method: 'GET', path: '/v1/sessions' },
+  async run(context, input, caller) {
+    const limit = input.limit ?? 100;
+    const found = await context.ledger.listKeys({
+      limit,
+      ...(input.page_token === undefined ? {} : { afterKey: input.page_token as Key }),
+      ...(input.state === undefined ? {} : { state: input.state }),
+      ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
+      ...(input.session === undefined ? {} : { session: input.session }),
+    });
+    const last = found.at(-1);
+    return {
+      sessions: found
+        .filter((status) => maySee(caller, status.workspace))
+        .map((status) => rowOf(context, status)),
+      ...(found.length < limit || last === undefined
+        ? {}
+        : { next_page_token: last.key as string }),
+    };
+  },
+});
+
+const waitMsDefault = 30_000;
+
+async function waitApplied(
+  context: OpsContext,
+  key: Key,
+  position: Position,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = new AbortController();
+  const failure = waitTimedOut({
+    until: 'applied',
+    timeoutMs,
+    pending: context.ledger.totals().pending,
+  });
+  const timer = context.clock.after(timeoutMs, () => deadline.abort(failure));
+  try {
+    await context.drain.waitApplied(key, position, AbortSignal.any([deadline.signal, signal]));
+  } finally {
+    timer.cancel();
+  }
+}
+
+export const sessionsShowVerb: Verb = defineVerb({
+  name: 'sessions show',
+  summary: 'one session: positions, backlog, worker, quarantine; waits for a position when asked',
+  effect: 'read',
+  scope: 'ingest:read',
+  input: Type.Object(
+    {
+      session: Type.String({ minLength: 1 }),
+      workspace: Type.Optional(Type.String()),
+      wait: Type.Optional(Type.Literal('applied')),
+      position: Type.Optional(Type.String()),
+      timeout: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 })),
+    },
+    { additionalProperties: false },
+  ),
+  output: sessionRow,
+  http: { method: 'GET', path: '/v1/sessions/{session}' },
+  async run(context, input, caller) {
+    const status = await findSession(context, input.session, input.workspace, caller);
+    if (input.wait !== 'applied') return rowOf(context, status);
+    const asked =
+      input.position !== undefined && parsePosition(input.position) !== undefined
+        ? (input.position as Position)
+        : status.end;
+    await waitApplied(context, status.key, asked, input.timeout ?? waitMsDefault, caller.signal);
+    return rowOf(context, await findSession(context, input.session, status.workspace, caller));
+  },
+});

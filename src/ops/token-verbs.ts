@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import { tokenUnknown } from './errors.ts';
+import type { TokenView } from './ops-context.ts';
+import { type Verb, defineVerb } from './verb.ts';
+
+const tokenRow = Type.Object({
+  name: Type.String(),
+  scopes: Type.Array(Type.String()),
+  workspaces: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  created_at: Type.String(),
+  expires_at: Type.Union([Type.String(), Type.Null()]),
+});
+
+function rowOf(view: TokenView) {
+  return {
+    name: view.name,
+    scopes: [...view.scopes],
+    workspaces: view.workspaces === undefined ? null : [...view.workspaces],
+    created_at: view.createdAt,
+    expires_at: view.expiresAt ?? null,
+  };
+}
+
+const scopesDefault = ['ingest:write', 'ingest:read'];
+
+export const tokensAddVerb: Verb = defineVerb({
+  name: 'tokens add',
+  summary: 'make a token; its secret is in this answer and nowhere else',
+  effect: 'write',
+  scope: 'ops:write',
+  input: Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: 128 }),
+      scopes: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+      workspaces: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+      expires_at: Type.Optional(Type.String()),
+    },
+    { additionalProperties: false },
+  ),
+  output: Type.Object({ token: Type.String(), ...tokenRow.properties }),
+  http: { method: 'POST', path: '/v1/tokens' },
+  async run(context, input) {
+    const { token, view } = await context.tokens.add({
+      name: input.name,
+      scopes: input.scopes ?? scopesDefault,
+      ...(input.workspaces === undefined ? {} : { workspaces: input.workspaces }),
+      ...(input.expires_at === undefined ? {} : { expiresAt: input.expires_at }),
+    });
+    return { token, ...rowOf(view) };
+  },
+});
+
+export const tokensListVerb: Verb = defineVerb({
+  name: 'tokens list',
+  summary: 'names, scopes, workspaces and expiry of all tokens',
+  effect: 'read',
+  scope: 'ops:read',
+  input: Type.Object({}, { additionalProperties: false }),
+  output: Type.Object({ tokens: Type.Array(tokenRow) }),
+  http: { method: 'GET', path: '/v1/tokens' },
+  run: async (context) => ({ tokens: (await context.tokens.list()).map(rowOf) }),
+});
+
+export const tokensRevokeVerb: Verb = defineVerb({
+  name: 'tokens revoke',
+  summary: 'refuse a token from now on',
+  effect: 'destroy',
+  scope: 'ops:write',
+  input: Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
+  output: Type.Object({ name: Type.String(), revoked: Type.Literal(true) }),
+  http: { method: 'DELETE', path: '/v1/tokens/{name}' },
+  async run(context, input) {
+    if (!(await context.tokens.revoke(input.name))) throw tokenUnknown({ name: input.name });
+    return { name: input.name, revoked: true as const };
+  },
+});

@@ -1,0 +1,40 @@
+import {
+  deadDiscardVerb,
+  deadListVerb,
+  deadOfSessionVerb,
+  deadRequeueSessionVerb,
+  deadRequeueVerb,
+  deadShowVerb,
+} from './dead-verbs.ts';
+import { graphDigestVerb, graphExportVerb, graphQueryVerb, graphStatsVerb } from './graph-verbs.ts';
+import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
+import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
+import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
+import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './token-verbs.ts';
+import type { Verb } from './verb.ts';
+
+/** Every operator verb, once (the HTTP routes and the command line are made from this list). */
+export const verbs: readonly Verb[] = [
+  statusVerb,
+  waitVerb,
+  versionVerb,
+  limitsVerb,
+  sessionsListVerb,
+  sessionsShowVerb,
+  graphQueryVerb,
+  graphDigestVerb,
+  graphStatsVerb,
+  graphExportVerb,
+  deadListVerb,
+  deadOfSessionVerb,
+  deadShowVerb,
+  deadRequeueVerb,
+  deadRequeueSessionVerb,
+  deadDiscardVerb,
+  tokensAddVerb,
+  tokensListVerb,
+  tokensRevokeVerb,
+  queuesDeadListVerb,
+  queuesReplayVerb,
+  queuesPurgeVerb,
+];
