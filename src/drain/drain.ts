@@ -51,6 +51,8 @@ export interface Drain {
   start(): void;
   /** A hint that `key` has a new record; never blocks and may be repeated at will. */
   wake(key: Key): void;
+  /** Drains a halted key again, once an operator has mended it (ING-412, ING-542). */
+  resume(key: Key): void;
   status(): DrainStatus;
   /** Undefined when the key has no worker: nothing to do, or it waits for a free one. */
   worker(key: Key): WorkerView | undefined;

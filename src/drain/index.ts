@@ -7,3 +7,7 @@
  * May call: base, signals, record, fence, objects, queue, graph, handlers. Called by: ops, daemon.
  */
 export * from './drain.ts';
+export * from './settings.ts';
+export * from './errors.ts';
+export * from './create-drain.ts';
+export type { Fold } from './plan-batch.ts';

@@ -1,0 +1,236 @@
+import pLimit from 'p-limit';
+import {
+  backoffMs,
+  isMillraceError,
+  messageOf,
+  type Chance,
+  type Clock,
+  type MillraceError,
+} from '#base';
+import type { FencePermit } from '#fence';
+import { graphMismatch, type GraphStore } from '#graph';
+import { fold as foldOfHandlers } from '#handlers';
+import type { ObjectStore } from '#objects';
+import { draining, type QueueBackend, type QueueLedger } from '#queue';
+import type { Key, Position } from '#record';
+import { KeyArmer } from './arm-keys.ts';
+import { Bell } from './bell.ts';
+import { ByteBudget } from './byte-budget.ts';
+import type { Drain, DrainStatus, StopReport, WorkerView } from './drain.ts';
+import type { Engine } from './engine.ts';
+import { drainFailed } from './errors.ts';
+import { GroupApplier } from './group-applier.ts';
+import { Pauses } from './pauses.ts';
+import type { Fold } from './plan-batch.ts';
+import { PositionWaiters } from './position-waiters.ts';
+import { Registry } from './registry.ts';
+import { runWorker } from './run-worker.ts';
+import { drainSettingsDefault, type DrainSettings } from './settings.ts';
+import { Troubles } from './troubles.ts';
+
+export interface DrainDependencies {
+  readonly queue: QueueBackend;
+  readonly ledger: QueueLedger;
+  readonly graph: GraphStore;
+  readonly objects: ObjectStore;
+  readonly permit: FencePermit;
+  /** Id of the queue's root, as the rows of its keys carry it (ING-540). */
+  readonly rootId: string;
+  /** The graph that this root has met before; undefined at their first meeting. */
+  readonly expectedGraphId: string | undefined;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Called once, when every write has to stop: we are no longer the writer, or cannot work as configured (ING-519). */
+  onStop(error: MillraceError): void;
+}
+
+export interface DrainOptions {
+  readonly settings?: Partial<DrainSettings>;
+  /** For tests; `fold` of room handlers otherwise. */
+  readonly fold?: Fold;
+}
+
+/** Values written at once, over all keys. */
+const putsMax = 8;
+
+export function createDrain(dependencies: DrainDependencies, options: DrainOptions = {}): Drain {
+  const settings = { ...drainSettingsDefault, ...options.settings };
+  return new QueueDrain(dependencies, settings, options.fold ?? foldOfHandlers);
+}
+
+class QueueDrain implements Drain {
+  readonly #deps: DrainDependencies;
+  readonly #settings: DrainSettings;
+  readonly #registry: Registry;
+  readonly #engine: Engine;
+  readonly #troubles: Troubles;
+  readonly #pauses: Pauses;
+  readonly #positions = new PositionWaiters();
+  readonly #quiet = new Bell();
+  #isStarted = false;
+  #isStopping = false;
+  /** The graph is not the one of this root: nothing is drained (ING-541). */
+  #isForeignGraph = false;
+  #sweeping: Promise<void> = Promise.resolve();
+
+  constructor(dependencies: DrainDependencies, settings: DrainSettings, fold: Fold) {
+    const { clock, graph, permit } = dependencies;
+    this.#deps = dependencies;
+    this.#settings = settings;
+    this.#troubles = new Troubles(clock);
+    this.#pauses = new Pauses(clock);
+    const applier = new GroupApplier({ ...dependencies, settings, troubles: this.#troubles });
+    this.#engine = {
+      ...dependencies,
+      settings,
+      fold,
+      applier,
+      troubles: this.#troubles,
+      pauses: this.#pauses,
+      armer: new KeyArmer(graph, permit),
+      held: new ByteBudget(settings.heldBytesMax),
+      putLimit: pLimit({ concurrency: putsMax, rejectOnClear: true }),
+      isStopping: () => this.#isStopping,
+      mustYield: () => this.#registry.mustYield(),
+      committed: (key, after) => this.#committed(key, after),
+      stopAll: (error) => this.#stopAll(error),
+    };
+    this.#registry = new Registry({
+      settings,
+      run: (worker) => runWorker(this.#engine, worker),
+      monotonicMs: () => clock.monotonic(),
+      onQuiet: () => this.#quiet.ring(),
+      onBug: (error) =>
+        this.#troubles.raise('bug', drainFailed({ key: 'a key', reason: messageOf(error) })),
+    });
+  }
+
+  start(): void {
+    if (this.#isStarted || this.#isStopping) return;
+    this.#isStarted = true;
+    const { graph, expectedGraphId } = this.#deps;
+    if (expectedGraphId !== undefined && graph.graphId !== expectedGraphId) {
+      this.#isForeignGraph = true;
+      this.#troubles.raise('graph', {
+        code: graphMismatch.code,
+        message: `nothing is drained: this is the graph ${graph.graphId}, the root belongs to ${expectedGraphId}; start with the right graph, or see "graph adopt"`,
+      });
+      return;
+    }
+    this.#sweeping = this.#sweepForever();
+  }
+
+  wake(key: Key): void {
+    if (this.#isAtWork) this.#registry.wake(key);
+  }
+
+  resume(key: Key): void {
+    this.#troubles.clear(`key ${key}`);
+    if (this.#isAtWork) this.#registry.resume(key);
+  }
+
+  status(): DrainStatus {
+    const workers = this.#registry.countStates();
+    return {
+      workers,
+      waitingKeys: this.#registry.waitingCount,
+      mismatchedKeys: workers.mismatched ?? 0,
+      groupsInFlight: this.#engine.applier.groupsInFlight,
+      trouble: this.#troubles.list(),
+    };
+  }
+
+  worker(key: Key): WorkerView | undefined {
+    return this.#registry.view(key);
+  }
+
+  async idle(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#isStopping) throw draining({ what: 'the drain' });
+      if (this.#isAtWork && this.#registry.isQuiet) {
+        const left = await this.#activeKeys();
+        if (left.length === 0 && this.#registry.isQuiet) return;
+        for (const key of left) this.wake(key);
+      }
+      await this.#quiet.next(signal);
+    }
+  }
+
+  async waitApplied(key: Key, position: Position, signal: AbortSignal): Promise<void> {
+    const own = new AbortController();
+    const either = AbortSignal.any([signal, own.signal]);
+    const passed = this.#positions.wait(key, position, either);
+    const status = await this.#deps.ledger.keyStatus(key).catch((error: unknown) => {
+      own.abort(error);
+      return undefined;
+    });
+    if (status !== undefined && status.committed >= position)
+      this.#positions.passed(key, status.committed);
+    return passed;
+  }
+
+  async stop(deadlineMs: number): Promise<StopReport> {
+    this.#halt();
+    const ended = Promise.all([this.#registry.close(), this.#sweeping]).then(() => true);
+    const { clock } = this.#deps;
+    const { promise: overdue, resolve } = Promise.withResolvers<boolean>();
+    const timer = clock.after(deadlineMs, () => resolve(false));
+    const isClean = await Promise.race([ended, overdue]);
+    timer.cancel();
+    return { isClean, abandonedKeys: this.#registry.runningCount };
+  }
+
+  get #isAtWork(): boolean {
+    return this.#isStarted && !this.#isStopping && !this.#isForeignGraph;
+  }
+
+  #committed(key: Key, after: Position): void {
+    this.#registry.grow();
+    this.#positions.passed(key, after);
+  }
+
+  #halt(): void {
+    this.#isStopping = true;
+    this.#engine.applier.stop();
+    this.#engine.held.open();
+    this.#pauses.close();
+    this.#quiet.ring();
+  }
+
+  #stopAll(error: MillraceError): void {
+    if (this.#isStopping) return;
+    this.#halt();
+    this.#troubles.raise('stop', error);
+    this.#deps.onStop(error);
+  }
+
+  /** The hint of a wake may be lost, a sweep is not: one for all keys, never one per key (ING-416). */
+  async #sweepForever(): Promise<void> {
+    let failures = 0;
+    while (!this.#isStopping) {
+      try {
+        for (const key of await this.#activeKeys()) this.wake(key);
+        if (this.#isAtWork) this.#registry.retireIdle();
+        failures = 0;
+        this.#troubles.clear('sweep');
+      } catch (error) {
+        failures += 1;
+        const fault = isMillraceError(error)
+          ? error
+          : drainFailed({ key: 'all keys', reason: messageOf(error) }, error);
+        this.#troubles.raise('sweep', fault);
+      }
+      const { pollMs, backoff } = this.#settings;
+      await this.#pauses.pause(
+        failures === 0 ? pollMs : backoffMs(backoff, failures, this.#deps.chance),
+      );
+      this.#quiet.ring();
+    }
+  }
+
+  async #activeKeys(): Promise<readonly Key[]> {
+    const keys = await this.#deps.queue.activeKeys();
+    return keys.filter((key) => !this.#registry.isHalted(key));
+  }
+}

@@ -1,0 +1,41 @@
+import type { LimitFunction } from 'p-limit';
+import type { Chance, Clock, MillraceError } from '#base';
+import type { GraphStore } from '#graph';
+import type { ObjectStore } from '#objects';
+import type { QueueBackend, QueueLedger } from '#queue';
+import type { Key, Position } from '#record';
+import type { KeyArmer } from './arm-keys.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { GroupApplier } from './group-applier.ts';
+import type { Pauses } from './pauses.ts';
+import type { Fold } from './plan-batch.ts';
+import type { DrainSettings } from './settings.ts';
+import type { Troubles } from './troubles.ts';
+
+/** What the workers of one drain share. */
+export interface Engine {
+  readonly queue: QueueBackend;
+  readonly ledger: QueueLedger;
+  readonly graph: GraphStore;
+  readonly objects: ObjectStore;
+  readonly rootId: string;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly settings: DrainSettings;
+  readonly fold: Fold;
+  readonly armer: KeyArmer;
+  readonly applier: GroupApplier;
+  readonly held: ByteBudget;
+  readonly pauses: Pauses;
+  readonly troubles: Troubles;
+  /** Bounds the values that are written at once. */
+  readonly putLimit: LimitFunction;
+  /** No transaction and no dead letter begins from then on (PN-05). */
+  isStopping(): boolean;
+  /** Others wait for a worker: give way at a batch border. */
+  mustYield(): boolean;
+  /** Said after each commit. */
+  committed(key: Key, after: Position): void;
+  /** Ends all work for a fault that concerns every key: fenced, or fatal. */
+  stopAll(error: MillraceError): void;
+}

@@ -1,0 +1,47 @@
+import type { Backoff } from '#base';
+
+/** Every limit of the drain (P9). Counts unless the name says otherwise. */
+export interface DrainSettings {
+  /** Records and bytes of one key folded at once (ING-402). */
+  readonly batchRecordsMax: number;
+  readonly batchBytesMax: number;
+  /** Records, and estimated bytes, of one graph transaction (ING-531, ING-854). */
+  readonly groupRecordsMax: number;
+  readonly groupBytesMax: number;
+  /** Graph transactions at once (ING-852). */
+  readonly writeConcurrency: number;
+  /** Tries of a record that the store refuses, before it is a dead letter (ING-537). */
+  readonly deliveryAttemptsMax: number;
+  /** Between two sweeps over the active keys (ING-416). */
+  readonly pollMs: number;
+  /** An idle worker leaves memory after it (ING-806). */
+  readonly idleExitMs: number;
+  /** Waits between tries; attempts themselves have no limit (ING-413, ING-511). */
+  readonly backoff: Backoff;
+  /** Failures in a row after which the status says so. */
+  readonly degradedAfter: number;
+  /** Live workers at the start; each commit adds one, up to `workersMax` (ING-826). */
+  readonly respawnLimit: number;
+  readonly workersMax: number;
+  /** Idle workers that are kept for their cursor; beyond it the longest idle one leaves. */
+  readonly idleWorkersMax: number;
+  /** Bytes of records that all workers hold at once; one batch more when a single record is larger. */
+  readonly heldBytesMax: number;
+}
+
+export const drainSettingsDefault: DrainSettings = {
+  batchRecordsMax: 100,
+  batchBytesMax: 4 * 2 ** 20,
+  groupRecordsMax: 1000,
+  groupBytesMax: 16 * 2 ** 20,
+  writeConcurrency: 4,
+  deliveryAttemptsMax: 3,
+  pollMs: 250,
+  idleExitMs: 600_000,
+  backoff: { baseMs: 100, maxMs: 30_000 },
+  degradedAfter: 5,
+  respawnLimit: 8,
+  workersMax: 1024,
+  idleWorkersMax: 4096,
+  heldBytesMax: 32 * 2 ** 20,
+};
