@@ -15,4 +15,5 @@ export * from './backoff.ts';
 export * from './bytes.ts';
 export * from './json.ts';
 export * from './canonical-json.ts';
+export * from './ascii-json.ts';
 export * from './json-members.ts';

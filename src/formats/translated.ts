@@ -1,0 +1,22 @@
+/** What a format makes of one line of a file. */
+export type Translated =
+  /** The body of `POST /v1/events`, one line. */
+  | { readonly kind: 'event'; readonly body: string }
+  /** Nothing to send: an empty line. */
+  | { readonly kind: 'skip' }
+  | {
+      readonly kind: 'reject';
+      /** The code that admission would give. */
+      readonly code: 'RECORD_NOT_JSON' | 'EVENT_INVALID';
+      readonly message: string;
+    };
+
+/** What the caller knows of lines that do not say it themselves. */
+export interface SourceDefaults {
+  readonly workspace?: string | undefined;
+  readonly session?: string | undefined;
+}
+
+export interface Translator {
+  translate(line: Uint8Array): Translated;
+}
