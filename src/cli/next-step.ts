@@ -12,7 +12,7 @@ const commands: Readonly<Record<string, string>> = {
   QUERY_UNKNOWN: 'millrace graph query --help',
   SESSION_QUARANTINED: 'millrace sessions list --state quarantined',
   GRAPH_UNAVAILABLE: 'millrace status',
-  NOT_IDLE: 'millrace status',
+  WAIT_TIMED_OUT: 'millrace status',
   ROOT_LOCKED: 'millrace status --root DIR',
   CONFIG_INVALID: 'millrace serve --help',
 };

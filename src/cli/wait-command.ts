@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { isMillraceError } from '#base';
 import { parseDurationMs } from '#config';
 import { withDaemonOptions, withExamples, type CommandContext } from './command.ts';
 import { usage } from './errors.ts';
@@ -23,20 +24,20 @@ async function wait(context: CommandContext, timeout: string): Promise<number> {
   if (timeoutMs === undefined)
     throw usage({ problem: `--timeout ${timeout} is no duration, such as 30s` });
   const client = context.client();
+  const route = findRoute('wait');
   const deadline = context.clock.monotonic() + timeoutMs;
   for (;;) {
-    const leftMs = Math.max(0, Math.round(deadline - context.clock.monotonic()));
-    const answer = (await client.call(findRoute('wait'), {
-      until: 'idle',
-      timeout: Math.min(leftMs, sliceMsMax),
-    })) as Readonly<Record<string, unknown>>;
-    const isIdle = answer['idle'] === true;
-    if (!isIdle && leftMs > sliceMsMax) {
-      context.printer.progress(`  ${String(answer['pending'])} pending`);
-      continue;
+    const leftMs = Math.max(1, Math.round(deadline - context.clock.monotonic()));
+    const slice = { until: 'idle', timeout: Math.min(leftMs, sliceMsMax) };
+    try {
+      const answer = await client.call(route, slice);
+      context.printer.out(context.isJson ? JSON.stringify(answer, null, 2) : 'idle');
+      return exitCodes.done;
+    } catch (error) {
+      // The slice is over, the wait may not be; at its end the error says how much is pending, with exit code 75.
+      if (!isMillraceError(error) || error.code !== 'WAIT_TIMED_OUT') throw error;
+      if (leftMs <= sliceMsMax) throw error;
+      context.printer.progress(`  ${error.message}`);
     }
-    if (context.isJson) context.printer.out(JSON.stringify(answer, null, 2));
-    else context.printer.out(isIdle ? 'idle' : `not idle: ${String(answer['pending'])} pending`);
-    return isIdle ? exitCodes.done : exitCodes.later;
   }
 }
