@@ -36,6 +36,28 @@ export function sliceMembers(bytes: Uint8Array): readonly MemberSlice[] {
   return members;
 }
 
+/** Where one item of an array stands in its bytes. */
+export interface ItemSlice {
+  readonly start: number;
+  /** One past the item's last byte. */
+  readonly end: number;
+}
+
+/** The items of an array, in order. As with `sliceMembers`, the bytes MUST have been accepted by `parseJson`. */
+export function sliceItems(bytes: Uint8Array): readonly ItemSlice[] {
+  const items: ItemSlice[] = [];
+  let at = skipSpace(bytes, 0);
+  assert(bytes[at] === 0x5b, 'only an array has items');
+  at = skipSpace(bytes, at + 1);
+  while (bytes[at] !== 0x5d) {
+    const end = skipValue(bytes, at);
+    items.push({ start: at, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1);
+  }
+  return items;
+}
+
 /** Raw line breaks stand only between tokens of valid JSON, so each may become a space (ING-919). Copies only if there is one. */
 export function flattenWhitespace(bytes: Uint8Array): Uint8Array {
   if (!bytes.includes(0x0a) && !bytes.includes(0x0d)) return bytes;

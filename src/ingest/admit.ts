@@ -1,0 +1,82 @@
+import type { Checked, RecordRules } from './check-record.ts';
+import { toCandidate, type Candidate, type Sender } from './candidate.ts';
+import { batchTooLarge, eventInvalid } from './errors.ts';
+import type { IngestLimits, IngestRequest, Reject } from './ingest.ts';
+import { splitBody } from './split-body.ts';
+
+/** A record that passed, or why it did not. */
+export type Entry = Candidate | Reject;
+
+/** Checking pauses after this much of a batch, about ten milliseconds, so that other requests are not held up by a large one. */
+const portionBytes = 1024 * 1024;
+
+/** A request whose records are being checked, portion by portion. */
+export interface Admission {
+  readonly isSingle: boolean;
+  /** Records so far, in order. */
+  readonly entries: Entry[];
+  /** Checks the next portion; true when that was the last. Throws BATCH_TOO_LARGE. */
+  takePortion(): boolean;
+}
+
+/** Throws EVENT_INVALID for an id of the request that cannot be the id of one event (ING-512). */
+export function beginAdmission(
+  request: IngestRequest,
+  sender: Sender,
+  limits: IngestLimits,
+): Admission {
+  const { session, idempotencyKey } = request;
+  const rules: RecordRules = {
+    principal: request.principal,
+    eventBytesMax: limits.eventBytesMax,
+    frame: {
+      ...(session === undefined ? {} : { session }),
+      ...(idempotencyKey === undefined ? {} : { eventId: idempotencyKey }),
+    },
+  };
+  const { isSingle, records } = splitBody(request.body, request.form, rules);
+  if (!isSingle && idempotencyKey !== undefined)
+    throw eventInvalid({
+      reason: 'Idempotency-Key is the id of one event: in a batch give each event its event_id',
+    });
+  const entries: Entry[] = [];
+  const iterator = records[Symbol.iterator]();
+  return {
+    isSingle,
+    entries,
+    takePortion() {
+      for (let bytes = 0; bytes < portionBytes;) {
+        const { done, value } = iterator.next();
+        if (done === true) return true;
+        if (entries.length >= limits.batchRecordsMax) throw tooManyRecords(limits);
+        const entry = entryOf(value, sender);
+        entries.push(entry);
+        bytes += 'raw' in entry ? entry.raw.byteLength : rejectBytes;
+      }
+      return false;
+    },
+  };
+}
+
+/** What a reject counts for: finding the place of a fault costs more than checking a good record. */
+const rejectBytes = 4096;
+
+function entryOf(checked: Checked, sender: Sender): Entry {
+  return checked.event === undefined
+    ? checked.reject
+    : toCandidate(checked.event, checked.place, sender);
+}
+
+export function isCandidate(entry: Entry): entry is Candidate {
+  return 'raw' in entry;
+}
+
+export function isReject(entry: Entry): entry is Reject {
+  return !isCandidate(entry);
+}
+
+function tooManyRecords({ batchRecordsMax }: IngestLimits): Error {
+  return batchTooLarge({
+    reason: `the request has more than ${batchRecordsMax} records (ingest.max_batch_records): send it in parts`,
+  });
+}

@@ -1,0 +1,155 @@
+import { formatBytes, type Clock } from '#base';
+import {
+  draining,
+  queueFull,
+  queueWriteFailed,
+  type AppendOptions,
+  type QueueBackend,
+  type QueueLedger,
+} from '#queue';
+import type { KeyEncoding } from '#record';
+import { beginAdmission, isCandidate, isReject } from './admit.ts';
+import { ByteBudget } from './byte-budget.ts';
+import type { Candidate } from './candidate.ts';
+import { batchRefused, batchTooLarge } from './errors.ts';
+import type {
+  Ingest,
+  IngestAnswer,
+  IngestLimits,
+  IngestRequest,
+  OnAppended,
+  Reject,
+} from './ingest.ts';
+import { QuarantineWatch } from './quarantine-watch.ts';
+import { settleEntries } from './settle-entries.ts';
+import { waitDeadlines } from './wait-deadlines.ts';
+
+export interface IngestOptions {
+  readonly queue: QueueBackend;
+  readonly ledger: QueueLedger;
+  readonly clock: Clock;
+  readonly limits: IngestLimits;
+  readonly keyEncoding: KeyEncoding;
+  readonly onAppended: OnAppended;
+}
+
+/** A body above it looks at the queue's state before it is read; a smaller one is cheaper to read than to ask. */
+const largeBodyBytes = 1024 * 1024;
+
+export function createIngest(options: IngestOptions): Ingest {
+  return new QueueIngest(options);
+}
+
+class QueueIngest implements Ingest {
+  readonly #options: IngestOptions;
+  readonly #budget: ByteBudget;
+  readonly #quarantine: QuarantineWatch;
+  readonly #deadline: () => AbortSignal;
+  #inFlight = 0;
+  #isStopping = false;
+  #whenEmpty: (() => void)[] = [];
+
+  constructor(options: IngestOptions) {
+    this.#options = options;
+    this.#budget = new ByteBudget(options.limits.inFlightBytesMax);
+    this.#quarantine = new QuarantineWatch(options.ledger, options.clock);
+    this.#deadline = waitDeadlines(options.clock, options.limits.idWaitMs);
+  }
+
+  reserve(bytes: number): void {
+    this.#budget.reserve(bytes);
+  }
+
+  release(bytes: number): void {
+    this.#budget.release(bytes);
+  }
+
+  checkSize(wireBytes: number): void {
+    this.#checkRunning();
+    const { ledger, limits } = this.#options;
+    checkBatchBytes(wireBytes, limits);
+    this.#budget.check(wireBytes);
+    if (wireBytes <= largeBodyBytes) return;
+    const [trouble] = ledger.trouble();
+    if (trouble !== undefined) throw queueWriteFailed({ reason: trouble.message });
+    const { backlogBytes } = ledger.totals();
+    if (backlogBytes + wireBytes <= limits.queueBytesMax) return;
+    throw queueFull({
+      limit: 'queue.max_bytes',
+      usedBytes: backlogBytes,
+      limitBytes: limits.queueBytesMax,
+    });
+  }
+
+  async accept(request: IngestRequest): Promise<IngestAnswer> {
+    this.#checkRunning();
+    this.#inFlight += 1;
+    try {
+      return await this.#accept(request);
+    } finally {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) for (const told of this.#whenEmpty.splice(0)) told();
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#isStopping = true;
+    if (this.#inFlight === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#whenEmpty.push(resolve);
+    });
+  }
+
+  #checkRunning(): void {
+    if (this.#isStopping) throw draining({ what: 'the daemon' });
+  }
+
+  async #accept(request: IngestRequest): Promise<IngestAnswer> {
+    const { clock, limits, keyEncoding, queue, onAppended } = this.#options;
+    checkBatchBytes(request.body.byteLength, limits);
+    const acceptedAt = new Date(clock.now()).toISOString();
+    const { principal, isAtomic = false } = request;
+    const sender = { principal, acceptance: { acceptedAt, by: principal.name }, keyEncoding };
+    const { isSingle, entries, takePortion } = beginAdmission(request, sender, limits);
+    while (!takePortion()) await clock.sleep(0);
+    const candidates = entries.filter(isCandidate);
+    if (isAtomic && candidates.length < entries.length)
+      throw batchRefused({ errors: entries.filter(isReject) });
+    const stored =
+      candidates.length === 0
+        ? []
+        : await queue.append(candidates, this.#appendOptions(candidates, isAtomic));
+    const { appendedKeys, keys, ...settled } = settleEntries(entries, stored);
+    for (const key of appendedKeys) onAppended(key);
+    if (isAtomic && settled.rejects.length > 0)
+      throw batchRefused({ errors: settled.rejects.filter(isCause) });
+    const quarantined = this.#quarantine.hasAny(keys);
+    const isQuarantined = typeof quarantined === 'boolean' ? quarantined : await quarantined;
+    return {
+      isSingle,
+      acceptedAt,
+      durability: queue.capabilities.fsync,
+      ...settled,
+      isQuarantined,
+    };
+  }
+
+  /** Only a record with an id can have to wait for another request (ING-520). */
+  #appendOptions(candidates: readonly Candidate[], isAtomic: boolean): AppendOptions | undefined {
+    const hasId = candidates.some(({ eventId }) => eventId !== undefined);
+    if (!hasId) return isAtomic ? { atomic: true } : undefined;
+    return { signal: this.#deadline(), atomic: isAtomic };
+  }
+}
+
+/** Not the records that could have been stored, had the others been sound. */
+function isCause({ code }: Reject): boolean {
+  return code !== batchRefused.code;
+}
+
+function checkBatchBytes(bytes: number, { batchBytesMax }: IngestLimits): void {
+  if (bytes <= batchBytesMax) return;
+  throw batchTooLarge({
+    reason: `the body has ${bytes} bytes; ingest.max_batch_bytes is ${formatBytes(batchBytesMax)}: send it in parts`,
+  });
+}
