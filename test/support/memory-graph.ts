@@ -182,7 +182,7 @@ class MapGraph implements MemoryGraph {
   }
 
   #checkPermit(permit: FencePermit, options: { mayTakeOver?: boolean } = {}): void {
-    const { domain, generation, holder } = permit;
+    const { domain, generation } = permit;
     if (!permit.isLive) throw fenceLost({ domain, generation });
     const { mark } = this.#content;
     const verdict = checkFence(mark, permit);
@@ -206,7 +206,7 @@ class MapGraph implements MemoryGraph {
         expected: this.#rootId,
         found: row.rootId,
       });
-    const planned = planSteps(part, row);
+    const planned = planSteps(part.steps, row?.position);
     if (planned === undefined) return [];
     const { after: position, sha256 } = planned.last;
     rows.set(part.key, { rootId: this.#rootId, position, sha256 });

@@ -1,0 +1,27 @@
+import type { MillraceError } from '#base';
+import { graphConflict, graphDenied, graphUnavailable } from '../errors.ts';
+
+/** SQLite's primary result codes that mean something to a caller; extended ones carry them in their low byte. */
+const conflictCodes: ReadonlySet<number> = new Set([5, 6, 15]);
+const deniedCodes: ReadonlySet<number> = new Set([3, 8, 23]);
+/** Out of memory, I/O error, damaged, full, cannot open, not a database. */
+const unavailableCodes: ReadonlySet<number> = new Set([7, 10, 11, 13, 14, 26]);
+
+/**
+ * A foreign error in our words, by its number, never by its text; undefined where it is neither the store's trouble nor known: a defect. A
+ * damaged file counts as away, because no record is to blame and all must wait until it is brought back.
+ */
+export function classifySqliteError(error: unknown): MillraceError | undefined {
+  const errcode = errcodeOf(error);
+  if (errcode === undefined || !(error instanceof Error)) return undefined;
+  const primary = errcode & 0xff;
+  const reason = `SQLite ${errcode}: ${error.message}`;
+  if (conflictCodes.has(primary)) return graphConflict({ reason }, error);
+  if (deniedCodes.has(primary)) return graphDenied({ reason }, error);
+  return unavailableCodes.has(primary) ? graphUnavailable({ reason }, error) : undefined;
+}
+
+function errcodeOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
+  return typeof error.errcode === 'number' ? error.errcode : undefined;
+}

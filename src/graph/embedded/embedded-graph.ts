@@ -1,0 +1,174 @@
+import type { Chance, Clock } from '#base';
+import { fenceLost, type FencePermit } from '#fence';
+import type { Key } from '#record';
+import { checkMutations } from '../check-mutations.ts';
+import type { FenceMark } from '../fence-mark.ts';
+import { bindParameters } from '../queries/bind-parameters.ts';
+import { limitParameter } from '../queries/named-query.ts';
+import { namedQuery } from '../queries/named-queries.ts';
+import type {
+  AppliedRow,
+  GraphDigest,
+  GraphStats,
+  GraphStore,
+  GroupPart,
+  QueryResult,
+} from '../store.ts';
+import { besideModule, ThreadPort } from './thread-port.ts';
+import type {
+  Opened,
+  ReaderRequest,
+  RowEntry,
+  WirePart,
+  WriterRequest,
+  WriterStart,
+} from './wire.ts';
+
+export interface EmbeddedGraphOptions {
+  /** The SQLite file; its folder MUST exist. */
+  readonly path: string;
+  /** Root whose queue feeds this graph: written into the keys' rows (ING-540). */
+  readonly rootId: string;
+  /** Spill limit of a graph that is made now; one that exists keeps its own (D30). */
+  readonly spillBytes: number;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Time limit of one query. */
+  readonly queryTimeLimitMs?: number;
+  /** Wait for another process's write lock before GRAPH_CONFLICT. */
+  readonly lockWaitMs?: number;
+}
+
+const queryTimeLimitMsDefault = 5000;
+const lockWaitMsDefault = 5000;
+
+/** Opens the embedded graph: one writer thread, and reader threads once something is read. Errors: as GraphStore, and FORMAT_TOO_NEW (`fatal`). */
+export async function openEmbeddedGraph(options: EmbeddedGraphOptions): Promise<GraphStore> {
+  const known: { graphId?: string } = {};
+  const { path, clock, chance, spillBytes, lockWaitMs = lockWaitMsDefault } = options;
+  const newGraphId = chance.uuid();
+  const writer = new ThreadPort<WriterRequest>({
+    source: besideModule(new URL('./writer-thread.ts', import.meta.url), import.meta.url),
+    startData: (): WriterStart => ({
+      path,
+      newGraphId,
+      newSpillBytes: spillBytes,
+      lockWaitMs,
+      ...known,
+    }),
+    clock,
+    chance,
+  });
+  const opened = await writer.open();
+  known.graphId = opened.graphId;
+  const reader = (): ThreadPort<ReaderRequest> =>
+    new ThreadPort<ReaderRequest>({
+      source: besideModule(new URL('./reader-thread.ts', import.meta.url), import.meta.url),
+      startData: () => ({ path, ...known }),
+      clock,
+      chance,
+    });
+  return new EmbeddedGraph(options, opened, { writer, queries: reader(), scans: reader() });
+}
+
+interface Threads {
+  readonly writer: ThreadPort<WriterRequest>;
+  /** Short reads. */
+  readonly queries: ThreadPort<ReaderRequest>;
+  /** Reads of the whole graph, which no query should wait for. */
+  readonly scans: ThreadPort<ReaderRequest>;
+}
+
+class EmbeddedGraph implements GraphStore {
+  readonly graphId: string;
+  readonly spillBytes: number;
+  readonly #options: EmbeddedGraphOptions;
+  readonly #threads: Threads;
+
+  constructor(options: EmbeddedGraphOptions, opened: Opened, threads: Threads) {
+    this.graphId = opened.graphId;
+    this.spillBytes = opened.spillBytes;
+    this.#options = options;
+    this.#threads = threads;
+  }
+
+  async armKeys(
+    permit: FencePermit,
+    keys: readonly Key[],
+  ): Promise<ReadonlyMap<Key, AppliedRow | null>> {
+    const fence = liveMark(permit);
+    const rows = await this.#threads.writer.call({ kind: 'arm', fence, keys });
+    return new Map(rows as readonly (readonly [Key, AppliedRow | null])[]);
+  }
+
+  async apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void> {
+    const parts = group.map(wirePart);
+    const fence = liveMark(permit);
+    const { rootId } = this.#options;
+    await this.#threads.writer.call({ kind: 'apply', fence, rootId, group: JSON.stringify(parts) });
+  }
+
+  async adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void> {
+    const entries: readonly RowEntry[] = [...rows];
+    await this.#threads.writer.call({ kind: 'adopt', fence: liveMark(permit), rows: entries });
+  }
+
+  async digest(): Promise<GraphDigest> {
+    return (await this.#threads.scans.call({ kind: 'digest' })) as GraphDigest;
+  }
+
+  async stats(): Promise<GraphStats> {
+    return (await this.#threads.queries.call({ kind: 'stats' })) as GraphStats;
+  }
+
+  async *export(): AsyncGenerator<Uint8Array> {
+    const { scans } = this.#threads;
+    const id = (await scans.call({ kind: 'export-open' })) as number;
+    try {
+      for (;;) {
+        const chunk = await scans.call({ kind: 'export-next', export: id });
+        if (chunk === undefined) return;
+        yield chunk as Uint8Array;
+      }
+    } finally {
+      await scans.call({ kind: 'export-close', export: id });
+    }
+  }
+
+  async query(name: string, parameters: Readonly<Record<string, unknown>>): Promise<QueryResult> {
+    const bindings = bindParameters(namedQuery(name), parameters);
+    const limit = Number(bindings['limit'] ?? limitParameter.default);
+    const timeLimitMs = this.#options.queryTimeLimitMs ?? queryTimeLimitMsDefault;
+    const request = { kind: 'query', name, bindings, limit, timeLimitMs } as const;
+    return (await this.#threads.queries.call(request)) as QueryResult;
+  }
+
+  async probe(): Promise<void> {
+    await this.#threads.writer.call({ kind: 'probe' });
+  }
+
+  async close(): Promise<void> {
+    const { writer, queries, scans } = this.#threads;
+    await Promise.all([queries.close(), scans.close()]);
+    await writer.close({ kind: 'close' });
+  }
+}
+
+/** The permit's claim, to be checked where the bytes land (FEN-404). */
+function liveMark(permit: FencePermit): FenceMark {
+  const { domain, generation, holder } = permit;
+  if (!permit.isLive) throw fenceLost({ domain, generation });
+  return { domain, generation, holder };
+}
+
+function wirePart({ key, workspace, session, steps }: GroupPart): WirePart {
+  return {
+    key,
+    workspace,
+    session,
+    steps: steps.map(({ after, sha256, mutations }) => {
+      checkMutations(session, mutations);
+      return { after, sha256, mutations };
+    }),
+  };
+}

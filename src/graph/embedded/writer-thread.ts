@@ -1,0 +1,52 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '#base';
+import { GraphWriter } from './graph-writer.ts';
+import { openForWriting } from './open-database.ts';
+import { encodeFailure, type Reply, type Request, type WirePart } from './wire.ts';
+import type { WriterRequest, WriterStart } from './wire.ts';
+
+/** The writer's thread: one request after another, in the order in which they came. */
+const port = parentPort;
+assert(port !== null, 'this is a worker thread');
+
+function reply(answer: Reply): void {
+  port?.postMessage(answer);
+}
+
+function answer(writer: GraphWriter, request: WriterRequest): unknown {
+  switch (request.kind) {
+    case 'arm':
+      return writer.arm(request.fence, request.keys);
+    case 'apply':
+      return writer.apply(
+        request.fence,
+        request.rootId,
+        JSON.parse(request.group) as readonly WirePart[],
+      );
+    case 'adopt':
+      return writer.adopt(request.fence, request.rows);
+    case 'probe':
+      return writer.probe();
+    case 'close':
+      return writer.close();
+  }
+}
+
+function serve(writer: GraphWriter): void {
+  port?.on('message', ({ id, request }: Request<WriterRequest>) => {
+    try {
+      reply({ id, result: answer(writer, request) });
+    } catch (error) {
+      reply({ id, failure: encodeFailure(error) });
+    }
+    if (request.kind === 'close') port?.close();
+  });
+}
+
+try {
+  const { database, opened } = openForWriting(workerData as WriterStart);
+  serve(new GraphWriter(database));
+  reply({ id: 0, result: opened });
+} catch (error) {
+  reply({ id: 0, failure: encodeFailure(error) });
+}
