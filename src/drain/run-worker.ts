@@ -58,14 +58,10 @@ async function drainOnce(engine: Engine, worker: Worker): Promise<RunEnd | 'more
   return 'yielded';
 }
 
-/** The read found nothing, and that is a worker's re-check as well: only a record that came since keeps it (ING-806). */
-function endOfLog(engine: Engine, worker: Worker): RunEnd | 'more' {
+/** The read found nothing, and that is a leaving worker's re-check as well; what came since, the registry has noted (ING-806). */
+function endOfLog(engine: Engine, worker: Worker): RunEnd {
   worker.noteSuccess();
   engine.troubles.clear(worker.cause);
-  if (worker.isWoken) {
-    worker.moveTo('idle', 'a record has come');
-    return 'yielded';
-  }
   worker.moveTo('idle', 'nothing is left');
   return 'empty';
 }

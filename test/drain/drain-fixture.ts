@@ -36,6 +36,7 @@ export interface Faults {
   beforeCommit?(key: Key): void;
   afterCommit?(key: Key): void;
   beforeRead?(key: Key): void | Promise<void>;
+  afterRead?(key: Key, count: number): void | Promise<void>;
   beforeArm?(keys: readonly Key[]): void;
   beforePut?(sha256: string): void;
   probe?(): void;
@@ -127,7 +128,9 @@ function faultyQueue(inner: Queue, faults: Faults): Queue {
     close: () => inner.close(),
     async readBatch(key, max) {
       await faults.beforeRead?.(key);
-      return inner.readBatch(key, max);
+      const batch = await inner.readBatch(key, max);
+      await faults.afterRead?.(key, batch.items.length);
+      return batch;
     },
     async commit(key, after, cursor, applied) {
       faults.beforeCommit?.(key);

@@ -46,10 +46,13 @@ describe('failures that may pass', () => {
   it('dead-letters nothing in an outage of ten minutes, and applies all afterwards (ING-511, ING-522, PN-02, T24)', async () => {
     const fixture = openHere();
     const { post, queue, graph, clock, drain } = fixture;
+    for (let at = 0; at < 10; at += 1) await post(note(`s${at}`, 0));
+    await fixture.drained();
     graph.setUnavailable(true);
-    for (let at = 0; at < 20; at += 1) await post(...notes(`s${at}`, 30));
+    for (let at = 0; at < 10; at += 1) await post(...notes(`s${at}`, 29, 1));
+    for (let at = 10; at < 20; at += 1) await post(...notes(`s${at}`, 30));
     await clock.advance(10 * 60_000);
-    expect(queue.totals()).toMatchObject({ accepted: 600, pending: 600, dead: 0, applied: 0 });
+    expect(queue.totals()).toMatchObject({ accepted: 600, pending: 590, dead: 0, applied: 10 });
     expect(drain.status().trouble.map(({ code }) => code)).toContain('GRAPH_UNAVAILABLE');
     graph.setUnavailable(false);
     await drainedInTime(fixture);

@@ -147,6 +147,31 @@ describe('workers', () => {
     expect(fixture.queue.totals().applied).toBe(4);
   });
 
+  it('sees a record that came behind its last read, without waiting for a sweep (ING-806)', async () => {
+    let left = 3;
+    const fixture = openHere({
+      faults: {
+        async afterRead(key, count) {
+          if (count > 0 || left === 0) return;
+          left -= 1;
+          await fixture.post(note('a', 10 + left));
+        },
+      },
+    });
+    await fixture.post(note('a', 0));
+    await until('all is drained', () => fixture.queue.totals().applied === 4, 200);
+  });
+
+  it('sees a record that came while its worker was at work, without waiting for a sweep', async () => {
+    const held = gate();
+    const fixture = openHere({ faults: { beforeApply: () => held.wait() } });
+    await fixture.post(note('a', 0));
+    await until('a group is held', () => held.count() === 1);
+    await fixture.post(note('a', 1));
+    held.open();
+    await until('all is drained', () => fixture.queue.totals().applied === 2, 200);
+  });
+
   it('keeps a bounded number of idle workers, and no timer for any of them (ING-808)', async () => {
     const { post, drained, drain, clock } = openHere({ settings: { idleWorkersMax: 10 } });
     for (let at = 0; at < 60; at += 1) await post(...notes(`s${at}`, 1));
@@ -236,9 +261,11 @@ describe('stopping', () => {
   });
 
   it('does not wait out a back-off, and leaves a suspect for the next start (PN-05)', async () => {
+    let begun = 0;
     const fixture = openHere({
       faults: {
         beforeApply(group) {
+          begun += 1;
           if (holdsMark(group, 'suspect')) throw mutationRefused({ session: 'a', reason: 'x' });
           throw graphUnavailable({ reason: 'away' });
         },
@@ -246,9 +273,54 @@ describe('stopping', () => {
     });
     await fixture.post(note('a', 0, { text: 'suspect' }), note('b', 0));
     for (let turns = 0; turns < 20; turns += 1) await turn();
+    const before = begun;
+    expect(before).toBeGreaterThan(1);
     expect(await fixture.drain.stop(1000)).toMatchObject({ isClean: true });
+    expect(begun).toBe(before);
     expect(fixture.queue.totals()).toMatchObject({ pending: 2, dead: 0 });
     expect(fixture.clock.waitingCount()).toBe(0);
+  });
+
+  it('begins no transaction after it was told to stop (P10)', async () => {
+    const held = gate();
+    let begun = 0;
+    const fixture = openHere({
+      settings: { writeConcurrency: 1, groupRecordsMax: 1 },
+      faults: {
+        async beforeApply() {
+          begun += 1;
+          await held.wait();
+          if (begun === 1) throw graphUnavailable({ reason: 'away' });
+        },
+      },
+    });
+    await fixture.post(note('a', 0), note('b', 0), note('c', 0));
+    await until('a group is held', () => held.count() === 1);
+    const stopping = fixture.drain.stop(10_000);
+    held.open();
+    await stopping;
+    await fixture.clock.advance(60_000);
+    expect(begun).toBe(1);
+  });
+
+  it('does not bury a suspect whose last try ends in the middle of a stop (PN-05)', async () => {
+    const held = gate();
+    let tries = 0;
+    const fixture = openHere({
+      faults: {
+        async beforeApply() {
+          tries += 1;
+          if (tries === 3) await held.wait();
+          throw mutationRefused({ session: 'a', reason: 'x' });
+        },
+      },
+    });
+    await fixture.post(note('a', 0));
+    for (let ms = 0; held.count() === 0 && ms < 10_000; ms += 50) await fixture.clock.advance(50);
+    const stopping = fixture.drain.stop(10_000);
+    held.open();
+    expect(await stopping).toMatchObject({ isClean: true });
+    expect(fixture.queue.totals()).toMatchObject({ pending: 1, dead: 0 });
   });
 
   it('refuses a wait for idleness from then on, and a second stop is harmless', async () => {
