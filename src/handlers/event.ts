@@ -57,18 +57,11 @@ export const touchSession: Family = (cursor, occurrence) => {
       working_dir: textOf(record.more?.['working_dir']),
     },
   };
-  const drafts: Draft[] = isFirst
-    ? [
-        node,
-        {
-          kind: 'fact',
-          about: session,
-          source: occurrence.eventNode,
-          fact: { type: 'seen', occurredAt: at.canonical },
-        },
-      ]
-    : [node];
-  return { cursor: afterTouch(cursor, occurrence, isLater, isReopened), drafts };
+  const hasNews = isFirst || isReopened || isLater || node.values?.['working_dir'] !== undefined;
+  return {
+    cursor: afterTouch(cursor, occurrence, isLater, isReopened),
+    drafts: hasNews ? [node] : [],
+  };
 };
 
 function afterTouch(

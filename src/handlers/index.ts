@@ -7,5 +7,6 @@
  * May call: base, record, graph (its words). Called by: drain, queue verify.
  */
 export * from './fold.ts';
+export * from './seed-cursor.ts';
 export * from './errors.ts';
 export type { SpilledValue } from './settle.ts';

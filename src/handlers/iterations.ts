@@ -79,12 +79,20 @@ function onIteration(
   };
 }
 
+/** Names of each count, the first that is there counts; the last of each are those of an older seed file. */
+const usageNames = {
+  usage_input: ['input_tokens', 'input'],
+  usage_output: ['output_tokens', 'output'],
+  usage_cache_read: ['cache_read_tokens', 'cache_read_input_tokens', 'cache_read'],
+  usage_cache_write: ['cache_write_tokens', 'cache_creation_input_tokens', 'cache_write'],
+  usage_cost_usd: ['cost_usd'],
+} as const;
+
 function usageValues(usage: JsonObject): Record<string, JsonValue | undefined> {
-  return {
-    usage_input: usage['input_tokens'],
-    usage_output: usage['output_tokens'],
-    usage_cache_read: usage['cache_read_tokens'] ?? usage['cache_read_input_tokens'],
-    usage_cache_write: usage['cache_write_tokens'] ?? usage['cache_creation_input_tokens'],
-    usage_cost_usd: usage['cost_usd'],
-  };
+  return Object.fromEntries(
+    Object.entries(usageNames).map(([property, names]) => [
+      property,
+      names.map((name) => usage[name]).find((value) => value !== undefined && value !== null),
+    ]),
+  );
 }

@@ -5,6 +5,7 @@ import { fold, type Folded } from '#handlers';
 import { emptyCursor, parseCursor, type Cursor, type Key, type LogRecord } from '#record';
 import { timeOf } from './folded.ts';
 import { ReferenceGraph } from './reference-graph.ts';
+import { storedGraph } from './stored-graph.ts';
 import { deepFreeze, foldAll, goldenBodies, recordOf, spillBytes } from './sample-events.ts';
 
 const recorded: readonly LogRecord[] = [
@@ -124,22 +125,31 @@ describe('fold', () => {
     );
   });
 
-  it('makes one graph of any interleaving of the keys (ING-614, P12)', () => {
-    fc.assert(
-      fc.property(anyRecords, fc.infiniteStream(fc.nat()), (records, choices) => {
-        const queues = [...Map.groupBy(records, ({ key }) => key).values()].map((queue) => [
-          ...queue,
-        ]);
-        const shuffled: LogRecord[] = [];
-        for (let open = queues; open.length > 0; open = open.filter((queue) => queue.length > 0)) {
-          const queue = open[Number(choices.next().value) % open.length];
-          const record = queue?.shift();
-          if (record !== undefined) shuffled.push(record);
-        }
-        expect(shuffled).toHaveLength(records.length);
-        expect(graphText(foldInOrder(shuffled))).toBe(graphText(foldInOrder(records)));
-      }),
-      { numRuns: 60 },
+  it('makes one graph of any interleaving of the keys and any batch borders (ING-614, ING-P07, P12)', async () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(
+        anyRecords,
+        fc.infiniteStream(fc.nat()),
+        sizes,
+        async (records, choices, groups) => {
+          const shuffled: LogRecord[] = [];
+          let open = [...Map.groupBy(records, ({ key }) => key).values()].map((queue) => [
+            ...queue,
+          ]);
+          for (; open.length > 0; open = open.filter((queue) => queue.length > 0)) {
+            const queue = open[Number(choices.next().value) % open.length];
+            const record = queue?.shift();
+            if (record !== undefined) shuffled.push(record);
+          }
+          expect(shuffled).toHaveLength(records.length);
+          const one = await storedGraph(records);
+          const other = await storedGraph(shuffled, groups);
+          expect(other.digest).toBe(one.digest);
+          expect(one.findings).toEqual([]);
+        },
+      ),
+      { numRuns: 40 },
     );
   });
 

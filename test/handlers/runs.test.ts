@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fold } from '#handlers';
+import { fold, seedCursor } from '#handlers';
 import { emptyCursor, type Cursor } from '#record';
 import {
   bodies,
@@ -48,6 +48,48 @@ describe('run ids', () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe('two starts at one time (G12)', () => {
+  const at = { timestamp: timeOf(0) };
+  const events: readonly EventSpec[] = [
+    ['execution:start', at],
+    ['provider:request', at],
+    ['content_block:start', at],
+    ['execution:start', at],
+    ['provider:request', at],
+    ['content_block:start', at],
+  ];
+
+  /** Iterations under each run, when the fold starts from the stored cursor before every record. */
+  const iterationsByRun = (change: (folded: string) => string): readonly number[] => {
+    const owners = new Map<string, number>();
+    let stored = JSON.stringify(emptyCursor());
+    for (const body of bodies('s', events)) {
+      const folded = fold(JSON.parse(stored) as Cursor, recordOf(body), { spillBytes });
+      stored = JSON.stringify(folded.cursor);
+      for (const mutation of JSON.parse(
+        change(JSON.stringify(folded.mutations)),
+      ) as typeof folded.mutations) {
+        if (
+          mutation.kind !== 'edge' ||
+          mutation.type !== 'HAS_PART' ||
+          !mutation.to.labels.includes('Iteration')
+        )
+          continue;
+        owners.set(mutation.from.id, (owners.get(mutation.from.id) ?? 0) + 1);
+      }
+    }
+    return [...owners.values()];
+  };
+
+  it('keep their iterations apart, whatever crashes between (ING-T12)', () => {
+    expect(iterationsByRun((folded) => folded)).toEqual([1, 1]);
+  });
+
+  it('would not, were run ids without their number', () => {
+    expect(iterationsByRun((folded) => folded.replaceAll('000Z::2', '000Z'))).toEqual([2]);
   });
 });
 
@@ -139,6 +181,17 @@ describe('runs', () => {
       (mutation) => mutation.kind === 'edge' && mutation.type === 'HAS_PART',
     );
     expect(part).toMatchObject({ from: { id: run(0, '::2') }, to: { id: 's::iteration::1' } });
+  });
+
+  it('are found again by a cursor that was seeded from the graph (ING-613)', () => {
+    const [body = {}] = bodies('s', [['provider:request']]);
+    const { mutations } = fold(seedCursor('s', run(0, '::3')), recordOf(body), { spillBytes });
+    const part = mutations.find(
+      (mutation) => mutation.kind === 'edge' && mutation.type === 'HAS_PART',
+    );
+    expect(part).toMatchObject({ from: { id: run(0, '::3') } });
+    for (const foreign of [undefined, 'other::orch_run::x', placeholder])
+      expect(seedCursor('s', foreign)).toEqual(emptyCursor());
   });
 
   it('that are not known leave their parts and ends to the placeholder (ING-604, ING-608)', () => {

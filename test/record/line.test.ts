@@ -121,6 +121,13 @@ describe('content digest', () => {
     expect(contentDigest(buildLine(eventOf(same), { acceptedAt: 'later', by: null }))).toBe(base);
   });
 
+  it('of a line in another form is that of its whole value', () => {
+    expect(contentDigest(Buffer.from('{"a": 1, "b": 2}'))).toBe(
+      contentDigest(Buffer.from('{"b":2,"a":1.0}')),
+    );
+    expect(contentDigest(Buffer.from('{"a":1}'))).not.toBe(contentDigest(Buffer.from('{"a":2}')));
+  });
+
   it('differs where a value or the event name does, also beyond what a double holds', () => {
     const digests = [
       body(',"a":1'),
