@@ -120,7 +120,7 @@ function place(engine: Engine, verdict: Stored): PlacedRecord {
     record: {
       offset,
       end: live.nextOffset,
-      raw: input.raw.slice(),
+      raw: Buffer.from(input.raw),
       acceptedMs: engine.clock.now(),
       eventId: input.eventId,
     },

@@ -74,7 +74,8 @@ export function recordEndingAt(engine: Engine, key: Key, after: Position): Uint8
   const stored = engine.store.keys.get(key);
   const parts = parsePosition(after);
   if (stored === undefined || parts?.epoch !== stored.epoch) return undefined;
-  return stored.records.find(({ end }) => end === parts.offset)?.raw.slice();
+  const record = stored.records.find(({ end }) => end === parts.offset);
+  return record === undefined ? undefined : Buffer.from(record.raw);
 }
 
 export async function quarantine(

@@ -147,7 +147,7 @@ function letterOf(
     attempts,
     error,
     ...(record.eventId === undefined ? {} : { eventId: record.eventId }),
-    payload: input.raw.slice(),
+    payload: Buffer.from(input.raw),
     isRetired: false,
     outcome: { kind: 'live' },
   };

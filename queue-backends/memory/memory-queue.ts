@@ -145,7 +145,7 @@ function batchOf(
     if (items.length > 0 && (items.length >= max.records || bytes + size > max.bytes)) break;
     bytes += size;
     items.push({
-      raw: record.raw.slice(),
+      raw: Buffer.from(record.raw),
       at: positionAt(epoch, record.offset),
       after: positionAt(epoch, record.end),
     });

@@ -13,3 +13,4 @@ export * from './limits.ts';
 export * from './locks.ts';
 export * from './owner-thread.ts';
 export * from './protocol.ts';
+export * from './require-capability.ts';

@@ -1,0 +1,33 @@
+import type { QueueLimits } from '#queue';
+import type { Queue } from '../../support/queue-fixtures.ts';
+
+/** What a harness can do beside opening; a backend that has no way to show one of them says so by leaving it out. */
+export type HarnessAbility = 'crash' | 'takeOver' | 'loseTenure' | 'faults';
+
+/** A place with one queue in it, for one check. */
+export interface QueueHarness {
+  /** Opens the queue of a fresh place, with these limits from now on. */
+  open(limits?: Partial<QueueLimits>): Promise<Queue>;
+  /** Closes the open queue and opens it again, with a higher generation as every start has. */
+  reopen(): Promise<Queue>;
+  /** Drops the open queue as kill and power loss do: nothing is closed, unsynced bytes are lost; then opens it again. */
+  crash?: () => Promise<Queue>;
+  /** Opens the place a second time with a higher generation while the first queue believes it is alone. */
+  takeOver?: () => Promise<Queue>;
+  /** Ends the permit of the open queue. */
+  loseTenure?: () => void;
+  faults?: {
+    /** The next syncs fail, as many as told. */
+    failSyncs(count: number): void;
+    /** Syncs wait from now on; the returned function lets them go. */
+    holdSyncs(): () => void;
+  };
+  dispose(): Promise<void>;
+}
+
+/** A promise of every queue, as a check: the self-test runs it on broken queues and expects it to fail. */
+export interface QueueCheck {
+  readonly name: string;
+  readonly needs?: readonly HarnessAbility[];
+  run(harness: QueueHarness): Promise<void>;
+}
