@@ -166,6 +166,8 @@ describe('amplifier envelopes', () => {
     ).toEqual(Array.from({ length: 7 }, () => 'EVENT_INVALID'));
     const transcript = linesOf('microsoft-amplifier-agent-c37652eb-transcript.jsonl');
     expect(new Set(kinds(transcript))).toEqual(new Set(['EVENT_INVALID']));
+    const deep = `{"event":"e","data":${'['.repeat(5000)}${']'.repeat(5000)}}`;
+    expect(kinds([deep])).toEqual(['RECORD_NOT_JSON']);
     expect(next(Uint8Array.of(0x7b, 0xff, 0x7d))).toMatchObject({ code: 'RECORD_NOT_JSON' });
   });
 });

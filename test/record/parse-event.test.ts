@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '#base';
 import { parseEvent, sessionOfNone, type EventFrame, type ParsedEvent } from '#record';
@@ -137,5 +139,21 @@ describe('event envelope', () => {
     for (const bad of [undefined, null, 5, '', '  ', 'a\u0001', '\ud800', 'e'.repeat(513)]) {
       expect(codes(parseValue({ ...good, event: bad }))).toEqual(['EVENT_INVALID /event']);
     }
+  });
+
+  it('refuses the recorded bad requests; a slash in a session id is none, since keys escape it (ING-110)', () => {
+    const path = join(
+      import.meta.dirname,
+      '../data/amplifier/made-post-events-invalid-requests.ndjson',
+    );
+    const lines = readFileSync(path, 'utf8').split('\n').slice(0, 6);
+    expect(lines.map((line) => codes(parse(line)))).toEqual([
+      ['SESSION_ID_INVALID /workspace'],
+      ['EVENT_INVALID /workspace'],
+      ['EVENT_INVALID /data/timestamp'],
+      ['EVENT_INVALID /data'],
+      ['EVENT_INVALID /event'],
+      [],
+    ]);
   });
 });

@@ -24,6 +24,9 @@ const promotedMembers = [
   'session_id',
 ] as const;
 
+/** Deeper nesting is refused here, before anything walks it; admission is stricter. */
+const depthMax = 1000;
+
 /** The envelopes, told apart by what stands in the line. */
 export type Envelope = 'foundation' | 'typed' | 'body';
 
@@ -164,7 +167,7 @@ function readObject(
   line: Uint8Array,
 ): { readonly object: JsonObject } | Extract<Translated, { kind: 'reject' }> {
   try {
-    const value = parseJson(line);
+    const value = parseJson(line, { depthMax });
     return isJsonObject(value) ? { object: value } : invalid('the line is not a JSON object');
   } catch (error) {
     if (!(error instanceof JsonInvalid)) throw error;
