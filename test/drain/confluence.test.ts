@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mutationRefused, type GraphDigest } from '#graph';
 import type { AppendInput, QueueTotals } from '#queue';
@@ -81,33 +81,33 @@ async function live(
   records: AppendInput[],
 ): Promise<boolean> {
   const crash = run.crashes[generation - 1];
-  let isDead = false;
+  const fate = { isDead: false, isIdle: false };
   const fixture = openDrain({
     world,
     generation,
     settings: { ...run, backoff: { baseMs: 1, maxMs: 1 } },
     faults: faultsOf(crash, () => {
-      isDead = true;
+      fate.isDead = true;
       fixture.crash();
     }),
   });
-  while (records.length > 0 && !isDead) {
+  while (records.length > 0 && !fate.isDead) {
     const next = records.slice(0, run.appendCount);
     await fixture.post(...next).then(
       () => records.splice(0, next.length),
       () => undefined,
     );
   }
-  let isIdle = false;
   const idle = fixture.drained().then(
-    () => (isIdle = true),
-    () => (isDead = true),
+    () => (fate.isIdle = true),
+    () => (fate.isDead = true),
   );
-  for (let ms = 0; !isIdle && !isDead && ms < 5000; ms += 1) await fixture.clock.advance(1);
-  expect(isIdle || isDead, 'a life ends').toBe(true);
+  for (let ms = 0; !fate.isIdle && !fate.isDead && ms < 5000; ms += 1)
+    await fixture.clock.advance(1);
+  expect(fate.isIdle || fate.isDead, 'a life ends').toBe(true);
   await fixture.drain.stop(0);
   await idle;
-  return isDead;
+  return fate.isDead;
 }
 
 async function runAll(seed: number, run: Run): Promise<Result> {

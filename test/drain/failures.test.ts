@@ -34,11 +34,11 @@ function refuseMark(group: readonly GroupPart[]): void {
 
 /** Lets the clock run until all is drained: back-offs are sat out in fake time. */
 async function drainedInTime(fixture: DrainFixture, limitMs = 120_000): Promise<void> {
-  let isDone = false;
+  const fate = { isDone: false };
   const done = fixture.drained().then(() => {
-    isDone = true;
+    fate.isDone = true;
   });
-  for (let ms = 0; ms < limitMs && !isDone; ms += 100) await fixture.clock.advance(100);
+  for (let ms = 0; ms < limitMs && !fate.isDone; ms += 100) await fixture.clock.advance(100);
   await done;
 }
 
