@@ -1,6 +1,7 @@
+import { graphApply } from './graph-apply.ts';
 import { idle } from './idle.ts';
 import { ingest } from './ingest.ts';
 import type { Question } from './question.ts';
 
 /** Every question, in the order of a full run. */
-export const questions: readonly Question[] = [ingest, idle];
+export const questions: readonly Question[] = [ingest, graphApply, idle];
