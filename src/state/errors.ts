@@ -16,3 +16,11 @@ export const stateCorrupt: ErrorFactory<{ thing: string; reason: string }> = def
   ({ thing, reason }) =>
     `${thing} in the state store is damaged (${reason}): restore the state from a backup`,
 );
+
+/** The store cannot be written now: a full disk, a failing device. What was written before stays. */
+export const stateUnavailable: ErrorFactory<{ place: string; reason: string }> = defineError(
+  'STATE_UNAVAILABLE',
+  'retry',
+  ({ place, reason }) =>
+    `the state in ${place} cannot be written now (${reason}): see to its disk, the write is tried again`,
+);

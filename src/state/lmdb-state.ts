@@ -1,8 +1,16 @@
 import { open, type Database, type RootDatabase } from 'lmdb';
-import { assert, formatTooNew, systemChance, type Chance } from '#base';
+import {
+  assert,
+  formatTooNew,
+  isMillraceError,
+  systemChance,
+  type Chance,
+  type MillraceError,
+} from '#base';
 import type { FencePermit } from '#fence';
 import { decodeDedup, decodeProgress, decodeRow } from './entry-codec.ts';
-import { stateCorrupt } from './errors.ts';
+import { commitFailureOf } from './commit-failure.ts';
+import { stateCorrupt, stateUnavailable } from './errors.ts';
 import { afterPermit, decodeMark, encodeMark } from './guard-mark.ts';
 import { bytesOfId, bytesOfKey } from './state-keys.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
@@ -25,6 +33,8 @@ export interface LmdbState extends StateStore {
 type Binary = Database<Buffer, Buffer>;
 
 const formatVersion = 1;
+/** A flush begins anew when a write fails beside it: as often as writes fail side by side on a full disk, with room to spare. */
+const settleAttemptsMax = 100;
 const markKey = Buffer.from('\0guard');
 const formatKey = Buffer.from('\0format');
 const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
@@ -40,6 +50,8 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
     path: directory,
     noSubdir: false,
     maxDbs: 8,
+    // With batches by event turn the package makes a promise for each batch that nobody can catch, and a full disk would end the process.
+    eventTurnBatching: false,
     ...binary,
   });
   try {
@@ -83,7 +95,9 @@ class OpenState implements LmdbState {
   readonly #directory: string;
   readonly #env: RootDatabase<Buffer, Buffer>;
   readonly #tables: Readonly<Record<Table, Binary>>;
-  #lastWrite: Promise<unknown> = Promise.resolve();
+  /** Whether the last write was committed. */
+  #lastWrite: Promise<boolean> = Promise.resolve(true);
+  readonly #onFailure = new Set<(isFlushed: false) => void>();
   #isOpen = true;
 
   constructor(
@@ -116,34 +130,74 @@ class OpenState implements LmdbState {
   async write(permit: FencePermit, writes: readonly StateWrite[]): Promise<void> {
     assert(this.#isOpen, 'the state store is open');
     const encoded = puts(writes);
-    const written = this.#env.childTransaction(() => {
+    await this.#transact(() => {
       this.#raiseMark(permit);
       for (const put of encoded) this.#put(put);
     });
-    this.#lastWrite = written.then(
-      () => undefined,
-      () => undefined,
-    );
-    await written;
   }
 
   /** A resolved write is visible, not yet on disk (FEN-407). */
   async flush(): Promise<void> {
     assert(this.#isOpen, 'the state store is open');
-    await this.#lastWrite;
-    await this.#env.flushed;
+    await this.#settle();
   }
 
   async close(): Promise<void> {
     if (!this.#isOpen) return;
-    await this.flush();
     this.#isOpen = false;
+    await this.#settle();
     await this.#env.close();
   }
 
   #get(table: Table, key: Buffer): Buffer | undefined {
     assert(this.#isOpen, 'the state store is open');
     return this.#tables[table].get(key);
+  }
+
+  async #transact(step: () => void): Promise<void> {
+    const written = this.#env.childTransaction(step);
+    this.#lastWrite = written.then(
+      () => true,
+      () => false,
+    );
+    try {
+      await written;
+    } catch (error) {
+      for (const wake of this.#onFailure) wake(false);
+      if (isMillraceError(error)) throw error;
+      throw this.#unavailable(await commitFailureOf(error), error);
+    }
+  }
+
+  /**
+   * The package waits for ever for the flush of a commit that failed, and may lose an earlier one with it; a transaction without changes after
+   * it brings all of them on.
+   */
+  async #settle(): Promise<void> {
+    for (let attempt = 0; attempt < settleAttemptsMax; attempt += 1) {
+      if (!(await this.#lastWrite)) await this.#transact(() => undefined);
+      if (await this.#isFlushed()) return;
+    }
+    throw this.#unavailable('one write after another failed while it was to be flushed');
+  }
+
+  /** False as soon as a write fails meanwhile. */
+  #isFlushed(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const answer = (isFlushed: boolean): void => {
+        this.#onFailure.delete(answer);
+        resolve(isFlushed);
+      };
+      this.#onFailure.add(answer);
+      this.#env.flushed.then(
+        () => answer(true),
+        () => answer(false),
+      );
+    });
+  }
+
+  #unavailable(reason: string, cause?: unknown): MillraceError {
+    return stateUnavailable({ place: this.#directory, reason }, cause);
   }
 
   /** Stands before the first put, in the same transaction (FEN-406). */
