@@ -1,0 +1,142 @@
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
+import { requireScope } from '#access';
+import { messageOf } from '#base';
+import { draining } from '#queue';
+import { answerClientError } from './client-error.ts';
+import { listenFailed, routeUnknown } from './errors.ts';
+import { addEventRoutes } from './event-routes.ts';
+import { addProbeRoutes } from './probe-routes.ts';
+import { freshState, type WaitingMessage } from './request-state.ts';
+import { sendFailure } from './send-failure.ts';
+import { timeoutsDefault, type HttpServerOptions } from './server-options.ts';
+import { addVerbRoutes } from './verb-routes.ts';
+
+export type { HttpServerOptions, HttpTimeouts } from './server-options.ts';
+
+export interface HttpServer {
+  /** For injected requests of tests. */
+  readonly app: FastifyInstance;
+  /** Port 0 lets the system choose; throws LISTEN_FAILED. */
+  listen(address: {
+    readonly host: string;
+    readonly port: number;
+  }): Promise<{ readonly url: string }>;
+  /** Takes no connection any more, lets requests in flight be answered, cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Longest part of a path: a session id of 512 bytes, percent-encoded, is 1536 (ING-019). */
+const paramLengthMax = 2048;
+
+/** The public HTTP server, all routes mounted; it does not listen yet. */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { chance, clock } = options;
+  const stopping = new AbortController();
+  const app = createApp(options);
+  app.decorateRequest('state');
+  app.removeAllContentTypeParsers();
+  app.addHook('onRequest', (request, _reply, done) => {
+    try {
+      admit(request, options);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, chance));
+  app.setNotFoundHandler((request) => {
+    throw routeUnknown({ method: request.method });
+  });
+  app.register((inner, _, done) => {
+    addEventRoutes(inner, options);
+    done();
+  });
+  app.register((inner, _, done) => {
+    addVerbRoutes(inner, options, stopping.signal);
+    addProbeRoutes(inner, options);
+    done();
+  });
+  // With a listener of its own, "100 Continue" is said when the body is wanted, and a refusal comes before it (ING-914).
+  app.server.on('checkContinue', (request: WaitingMessage, response: ServerResponse) => {
+    request.sayContinue = () => response.writeContinue();
+    app.routing(request, response);
+  });
+  return {
+    app,
+    listen: (address) => listen(app, address),
+    async close(graceMs) {
+      stopping.abort(draining({ what: 'the daemon' }));
+      const timer = clock.after(graceMs, () => app.server.closeAllConnections());
+      await app.close();
+      timer.cancel();
+    },
+  };
+}
+
+function createApp(options: HttpServerOptions): FastifyInstance {
+  const { chance } = options;
+  const timeouts = { ...timeoutsDefault, ...options.timeouts };
+  const nextId = requestIds(Buffer.from(chance.bytes(4)).toString('hex'));
+  return fastify({
+    logger: false,
+    routerOptions: { maxParamLength: paramLengthMax },
+    exposeHeadRoutes: false,
+    genReqId: nextId,
+    // Its own 503 while closing has no Retry-After (ING-022); ours comes from ingest and from the verbs.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: timeouts.keepAliveMs,
+    requestTimeout: timeouts.requestMs,
+    http: {
+      headersTimeout: timeouts.headersMs,
+      connectionsCheckingInterval: timeouts.checkMs,
+    },
+    clientErrorHandler: (error, socket) => {
+      answerClientError(error, socket, { requestId: nextId(), chance });
+    },
+    frameworkErrors: (error, request, reply) => {
+      sendFailure(error, request as FastifyRequest, reply as FastifyReply, chance);
+    },
+  });
+}
+
+/** Short, and different in every start, so that a log of several starts can be searched. */
+function requestIds(start: string): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${start}-${count}`;
+  };
+}
+
+/** Whether a request may come in, and whose it is; before a byte of its body is read. */
+function admit(request: FastifyRequest, { access }: HttpServerOptions): void {
+  request.state = freshState();
+  const { headers } = request;
+  const { isProbe, isOpen, isIngest } = request.routeOptions.config;
+  if (isProbe !== true) access.checkBrowser(headers.host, headers.origin);
+  if (request.is404) return;
+  if (isOpen === true) {
+    request.state.principal = access.identify(headers.authorization);
+    return;
+  }
+  const principal = access.authenticate(headers.authorization);
+  if (isIngest === true) requireScope(principal, 'ingest:write');
+  request.state.principal = principal;
+}
+
+async function listen(
+  app: FastifyInstance,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<{ readonly url: string }> {
+  try {
+    // For `localhost` Fastify would open a second server beside this one, without our handlers.
+    await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port });
+  } catch (error) {
+    throw listenFailed({ address: `${host}:${port}`, reason: messageOf(error) }, error);
+  }
+  const bound = app.server.address();
+  const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port;
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}` };
+}

@@ -1,0 +1,40 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { requireScope } from '#access';
+import type { Health } from './health.ts';
+import { jsonType } from './send-failure.ts';
+import type { HttpServerOptions } from './server-options.ts';
+
+/** A prober that is told "no" may come back soon. */
+const probeRetrySeconds = '1';
+
+/** `/livez`, `/readyz`, `/healthz` and `/metrics` at the top level (ING-948, D29). */
+export function addProbeRoutes(app: FastifyInstance, options: HttpServerOptions): void {
+  const { health, access, metrics } = options;
+  const probe = (path: string, isWell: (now: Health) => boolean): void => {
+    app.get(
+      path,
+      { config: { isProbe: true, isOpen: true }, exposeHeadRoute: true },
+      (_, reply) => {
+        const now = health();
+        sendHealth(now, isWell(now), reply);
+      },
+    );
+  };
+  probe('/livez', ({ isLive }) => isLive);
+  probe('/readyz', ({ isReady }) => isReady);
+  probe('/healthz', ({ isLive, isReady }) => isLive && isReady);
+  app.get('/metrics', { config: { isOpen: access.isLoopbackListener } }, async (request, reply) => {
+    if (!access.isLoopbackListener && request.state.principal !== undefined)
+      requireScope(request.state.principal, 'ops:read');
+    return reply.header('content-type', metrics.contentType).send(await metrics.metricsText());
+  });
+}
+
+function sendHealth({ state, reasons }: Health, isWell: boolean, reply: FastifyReply): void {
+  if (!isWell) void reply.header('retry-after', probeRetrySeconds);
+  void reply
+    .code(isWell ? 200 : 503)
+    .header('content-type', jsonType)
+    .header('cache-control', 'no-store')
+    .send(JSON.stringify({ status: isWell ? 'ok' : 'unavailable', state, reasons }));
+}

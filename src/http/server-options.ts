@@ -1,0 +1,37 @@
+import type { Access } from '#access';
+import type { Chance, Clock } from '#base';
+import type { Ingest } from '#ingest';
+import type { OpsContext, Verb } from '#ops';
+import type { Health } from './health.ts';
+
+export interface HttpServerOptions {
+  readonly ingest: Ingest;
+  readonly access: Access;
+  readonly verbs: readonly Verb[];
+  readonly context: OpsContext;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly health: () => Health;
+  readonly metrics: { readonly contentType: string; metricsText(): Promise<string> };
+  /** `ingest.max_batch_bytes`. */
+  readonly batchBytesMax: number;
+  readonly timeouts?: Partial<HttpTimeouts>;
+}
+
+export interface HttpTimeouts {
+  /** For the head of a request. */
+  readonly headersMs: number;
+  /** For a whole request, body included. */
+  readonly requestMs: number;
+  /** An idle connection is kept this long: longer than proxies keep theirs, so that they never send into one that we just closed. */
+  readonly keepAliveMs: number;
+  /** How often the two first are looked at. */
+  readonly checkMs: number;
+}
+
+export const timeoutsDefault: HttpTimeouts = {
+  headersMs: 30_000,
+  requestMs: 300_000,
+  keepAliveMs: 75_000,
+  checkMs: 5000,
+};

@@ -1,0 +1,120 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import { requireScope } from '#access';
+import { decodeUtf8, JsonInvalid, parseJson } from '#base';
+import { recordNotJson } from '#ingest';
+import type { Caller, Verb } from '#ops';
+import { draining } from '#queue';
+import { bodyForm, isGzipped } from './media-type.ts';
+import { mediaTypeUnsupported } from './errors.ts';
+import { readBody, type BodyLimits } from './read-body.ts';
+import { jsonType } from './send-failure.ts';
+import type { HttpServerOptions } from './server-options.ts';
+import { createInputReader, type InputParts } from './verb-input.ts';
+
+/** No input of a verb is larger; the largest is an edited record. */
+const inputBytesMax = 1024 * 1024;
+
+/** Mounts every verb under its path and its aliases. `stopping` aborts what still waits when the daemon stops. */
+export function addVerbRoutes(
+  app: FastifyInstance,
+  options: HttpServerOptions,
+  stopping: AbortSignal,
+): void {
+  const { ingest } = options;
+  const limits: BodyLimits = {
+    bytesMax: inputBytesMax,
+    limitName: 'the limit of an input',
+    reserve: (bytes) => ingest.reserve(bytes),
+    release: (bytes) => ingest.release(bytes),
+  };
+  app.addContentTypeParser('*', (request, payload, done) => {
+    let refusal: Error | undefined;
+    let isPacked = false;
+    try {
+      const { headers } = payload;
+      isPacked = isGzipped(headers['content-encoding']);
+      if (bodyForm(headers['content-type']) !== 'json')
+        throw mediaTypeUnsupported({
+          reason: 'an input is one JSON object: send application/json',
+        });
+    } catch (error) {
+      refusal = error as Error;
+    }
+    readBody({ payload, isPacked, limits, refusal }, (error, body) => {
+      if (body !== undefined) ingest.release(body.reservedBytes);
+      done(error, body?.bytes);
+    });
+  });
+  for (const verb of options.verbs) addVerb(app, verb, options, stopping);
+}
+
+function addVerb(
+  app: FastifyInstance,
+  verb: Verb,
+  options: HttpServerOptions,
+  stopping: AbortSignal,
+): void {
+  const readInput = createInputReader(verb.input);
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    if (stopping.aborted) throw stopping.reason;
+    if (verb.scope !== null && request.state.principal !== undefined)
+      requireScope(request.state.principal, verb.scope);
+    const input = readInput(partsOf(request));
+    const result = await verb.run(
+      options.context,
+      input as never,
+      callerOf(request, reply, stopping),
+    );
+    return sendResult(verb, result, reply);
+  };
+  for (const { method, path } of [verb.http, ...(verb.http.aliases ?? [])])
+    app.route({
+      method,
+      url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { isOpen: verb.scope === null },
+      handler,
+    });
+}
+
+function partsOf(request: FastifyRequest): InputParts {
+  return {
+    path: request.params as Readonly<Record<string, unknown>>,
+    query: request.query as Readonly<Record<string, unknown>>,
+    body: parseBody(request.body as Uint8Array | undefined),
+  };
+}
+
+function parseBody(bytes: Uint8Array | undefined): unknown {
+  if (bytes === undefined || bytes.byteLength === 0) return undefined;
+  try {
+    return parseJson(decodeUtf8(bytes), { depthMax: 32 });
+  } catch (error) {
+    if (error instanceof JsonInvalid)
+      throw recordNotJson({ reason: 'the body is not one JSON document' });
+    throw error;
+  }
+}
+
+function callerOf(request: FastifyRequest, reply: FastifyReply, stopping: AbortSignal): Caller {
+  const { principal } = request.state;
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort(draining({ what: 'a connection that was closed' })));
+  return {
+    principal: principal?.name ?? 'anonymous',
+    scopes: principal?.scopes ?? new Set(),
+    workspaces: principal === undefined ? [] : principal.workspaces,
+    signal: AbortSignal.any([gone.signal, stopping]),
+  };
+}
+
+function sendResult(verb: Verb, result: unknown, reply: FastifyReply): FastifyReply {
+  if (verb.output.kind === 'stream')
+    return reply
+      .header('content-type', verb.output.mediaType)
+      .send(Readable.from(result as AsyncIterable<Uint8Array>, { objectMode: false }));
+  return reply
+    .code(verb.http.status ?? 200)
+    .header('content-type', jsonType)
+    .send(JSON.stringify(result));
+}
