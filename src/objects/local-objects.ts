@@ -31,13 +31,15 @@ const namespace = 'values';
 /** Nearly every value is the JSON of a member of an event (D30); only another type has a file of its own beside the object. */
 const mediaTypeUsual = 'application/json';
 const mediaTypeSuffix = '.type';
-const mediaTypeBytesMax = 255;
+const mediaTypePattern = /^[\x20-\x7e]{1,255}$/;
 /** Files open or synced at once. */
 const operationsMax = 4;
 const sha256Pattern = /^[0-9a-f]{64}$/;
 
 /**
- * Objects as files, `values/<first byte>/<sha256>`: put once, atomic, durable when `put` resolves, checked at every read (P11).
+ * Objects as files, `<directory>/values/<first byte>/<sha256>`, that hold the bytes and nothing else: put once, atomic, durable when `put` resolves,
+ * checked at every read and at every put of what is there already (P11). A media type other than `application/json` lies beside its object,
+ * in `<sha256>.type`. How many bytes wait in `put` at once is its callers' limit.
  * A file system that fails is OBJECTS_UNAVAILABLE: the world's trouble, and no reason to give up a record.
  */
 export async function openLocalObjects(options: LocalObjectsOptions): Promise<LocalObjects> {
@@ -58,6 +60,7 @@ class Folder implements LocalObjects {
   readonly #ready = new Map<string, Promise<void>>();
   /** Puts on their way: a second one of the same bytes shares the outcome. */
   readonly #puts = new Map<string, Promise<void>>();
+  readonly #running = new Set<Promise<unknown>>();
   #isOpen = true;
 
   constructor(directory: string, disk: Disk, names: StagingNames) {
@@ -66,29 +69,24 @@ class Folder implements LocalObjects {
     this.#names = names;
   }
 
-  put(sha256: string, bytes: Uint8Array, mediaType: string): Promise<void> {
+  async put(sha256: string, bytes: Uint8Array, mediaType: string): Promise<void> {
     assert(sha256Pattern.test(sha256), `${sha256} is a SHA-256 in hex`);
     assert(sha256Hex(bytes) === sha256, `the bytes are those of ${sha256}`);
-    assert(Buffer.byteLength(mediaType) <= mediaTypeBytesMax, 'a media type is short');
+    assert(mediaTypePattern.test(mediaType), 'a media type is short and of plain letters');
     const known = this.#puts.get(sha256);
     if (known !== undefined) return known;
-    const put = this.#run(sha256, () => this.#put(sha256, bytes, mediaType)).finally(() =>
-      this.#puts.delete(sha256),
-    );
+    const put = this.#run(sha256, () => this.#put(sha256, bytes, mediaType));
     this.#puts.set(sha256, put);
-    return put;
+    try {
+      await put;
+    } finally {
+      this.#puts.delete(sha256);
+    }
   }
 
   async read(sha256: string): Promise<Uint8Array | undefined> {
     if (!sha256Pattern.test(sha256)) return undefined;
-    return this.#run(sha256, async () => {
-      const bytes = await this.#disk.readFile(this.#pathOf(sha256));
-      if (bytes === undefined) return undefined;
-      const found = sha256Hex(bytes);
-      if (found !== sha256)
-        throw objectCorrupt({ sha256, reason: `its ${bytes.byteLength} bytes have ${found}` });
-      return bytes;
-    });
+    return this.#run(sha256, () => this.#read(sha256));
   }
 
   async has(sha256: string): Promise<boolean> {
@@ -109,7 +107,7 @@ class Folder implements LocalObjects {
 
   async close(): Promise<void> {
     this.#isOpen = false;
-    await Promise.allSettled(this.#puts.values());
+    await Promise.allSettled(this.#running);
   }
 
   #pathOf(sha256: string): string {
@@ -118,21 +116,22 @@ class Folder implements LocalObjects {
 
   async #run<T>(sha256: string, step: () => Promise<T>): Promise<T> {
     assert(this.#isOpen, 'the object store is open');
+    const running = this.#limit(step);
+    this.#running.add(running);
     try {
-      return await this.#limit(step);
+      return await running;
     } catch (error) {
       if (isMillraceError(error)) throw error;
       throw objectsUnavailable({ sha256, reason: messageOf(error) }, error);
+    } finally {
+      this.#running.delete(running);
     }
   }
 
   async #put(sha256: string, bytes: Uint8Array, mediaType: string): Promise<void> {
     const path = this.#pathOf(sha256);
     await this.#makeReady(dirname(path));
-    const stat = await this.#disk.stat(path);
-    if (stat !== undefined && stat.size !== bytes.byteLength)
-      throw objectCorrupt({ sha256, reason: `${stat.size} bytes instead of ${bytes.byteLength}` });
-    if (stat !== undefined) {
+    if ((await this.#read(sha256)) !== undefined) {
       // It may have come from a process that died between rename and sync of the folder.
       await this.#disk.syncDirectory(dirname(path));
       return;
@@ -141,6 +140,16 @@ class Folder implements LocalObjects {
     if (mediaType !== mediaTypeUsual)
       await this.#write(`${path}${mediaTypeSuffix}`, Buffer.from(mediaType, 'latin1'));
     await this.#write(path, bytes);
+  }
+
+  /** The name proves bytes and length. */
+  async #read(sha256: string): Promise<Uint8Array | undefined> {
+    const bytes = await this.#disk.readFile(this.#pathOf(sha256));
+    if (bytes === undefined) return undefined;
+    const found = sha256Hex(bytes);
+    if (found !== sha256)
+      throw objectCorrupt({ sha256, reason: `its ${bytes.byteLength} bytes have ${found}` });
+    return bytes;
   }
 
   #write(path: string, bytes: Uint8Array): Promise<void> {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { formatTooNew, type Chance } from '#base';
+import { formatTooNew, messageOf, type Chance } from '#base';
 import { atomicReplace, type Disk, type StagingNames } from '#disk';
+import { objectCorrupt } from './errors.ts';
 
 const markerVersion = 1;
 
@@ -18,7 +19,19 @@ export async function ensureMarker(
     await atomicReplace(disk, path, Buffer.from(`${JSON.stringify(marker)}\n`), names);
     return;
   }
-  const { v } = JSON.parse(Buffer.from(stored).toString('latin1')) as { v?: unknown };
-  if (typeof v === 'number' && v > markerVersion)
+  const v = versionOf(stored, path);
+  if (v > markerVersion)
     throw formatTooNew({ thing: `the object store ${directory}`, found: v, known: markerVersion });
+}
+
+function versionOf(stored: Uint8Array, path: string): number {
+  let value: { readonly v?: unknown } | null;
+  try {
+    value = JSON.parse(Buffer.from(stored).toString('latin1')) as typeof value;
+  } catch (error) {
+    throw objectCorrupt({ sha256: path, reason: messageOf(error) }, error);
+  }
+  const v = value?.v;
+  if (typeof v !== 'number') throw objectCorrupt({ sha256: path, reason: 'it has no version' });
+  return v;
 }

@@ -18,9 +18,10 @@ import { seededChance } from '../support/chance.ts';
 
 const root = '/root';
 const directory = join(root, 'objects');
+const values = join(values, 'values');
 const bytes = Buffer.from('{"large":"value"}');
 const sha256 = sha256Hex(bytes);
-const path = join(directory, 'values', sha256.slice(0, 2), sha256);
+const path = join(values, sha256.slice(0, 2), sha256);
 
 async function overwrite(disk: Disk, at: string, content: Uint8Array): Promise<void> {
   const file = await disk.open(at, 'write');
@@ -33,8 +34,7 @@ describeObjects('local, on a disk in memory', async () => {
   const disk = memoryDisk({ directories: [root] });
   return {
     open: () => openLocalObjects({ directory, disk, chance: systemChance }),
-    spoil: (name, content) =>
-      overwrite(disk, join(directory, 'values', name.slice(0, 2), name), content),
+    spoil: (name, content) => overwrite(disk, join(values, name.slice(0, 2), name), content),
     async dispose() {
       expect(disk.openPaths()).toEqual([]);
     },
@@ -107,7 +107,7 @@ describe('local objects', () => {
     await first.put(sha256, bytes, 'application/json');
     await first.close();
     const stale = `${path}.1-0123456789abcdef-1.tmp`;
-    const foreign = join(directory, 'values', sha256.slice(0, 2), 'notes.tmp');
+    const foreign = join(values, sha256.slice(0, 2), 'notes.tmp');
     for (const at of [stale, foreign]) await overwrite(disk, at, Buffer.from('half'));
     const again = await openLocalObjects({ directory, disk, chance: seededChance(2) });
     await again.put(sha256, bytes, 'application/json');
@@ -147,11 +147,43 @@ describe('local objects', () => {
     expect(openMost).toBeLessThanOrEqual(4);
   });
 
+  it('writes once what is put twenty times side by side, and never again (P11)', async () => {
+    const disk = recordingDisk(memoryDisk({ directories: [root] }));
+    const store = await openLocalObjects({ directory, disk });
+    const put = (): Promise<void> => store.put(sha256, bytes, 'application/json');
+    await Promise.all(Array.from({ length: 20 }, put));
+    await put();
+    await store.close();
+    const renames = disk.log.steps.filter((step) => step.kind === 'rename' && step.to === path);
+    expect(renames).toHaveLength(1);
+  });
+
+  it('waits at its closing for what has begun', async () => {
+    const disk = memoryDisk({ directories: [root] });
+    const store = await openLocalObjects({ directory, disk });
+    const put = store.put(sha256, bytes, 'application/json');
+    const read = store.read(sha256);
+    await store.close();
+    expect(disk.openPaths()).toEqual([]);
+    await Promise.all([put, read]);
+    await expect(store.read(sha256)).rejects.toThrow('open');
+  });
+
+  it.each(['{}', 'null', 'half a'])('refuses a store whose marker is %s', async (content) => {
+    const disk = memoryDisk({ directories: [root] });
+    const store = await openLocalObjects({ directory, disk });
+    await store.close();
+    await overwrite(disk, join(values, '.store.json'), Buffer.from(content));
+    await expect(openLocalObjects({ directory, disk })).rejects.toMatchObject({
+      code: 'OBJECT_CORRUPT',
+    });
+  });
+
   it('refuses a store of a newer version by name', async () => {
     const disk = memoryDisk({ directories: [root] });
     const store = await openLocalObjects({ directory, disk });
     await store.close();
-    const marker = join(directory, 'values', '.store.json');
+    const marker = join(values, '.store.json');
     await overwrite(disk, marker, Buffer.from('{"v":2}'));
     await expect(openLocalObjects({ directory, disk })).rejects.toMatchObject({
       code: 'FORMAT_TOO_NEW',
