@@ -1,13 +1,15 @@
-import { isJsonObject, parseJson } from '#base';
+import { assert, type MillraceError } from '#base';
 import {
-  type DeadLetterRecord,
+  commitConflict,
+  deadLetterState,
+  positionRegression,
+  sessionQuarantined,
+  type AppendOutcome,
   type KeyStatus,
   type QueueBackend,
   type QueueLedger,
-  deadLetterState,
-  sessionQuarantined,
 } from '#queue';
-import { type Key, emptyCursor, parseKey, parseLine } from '#record';
+import type { Key } from '#record';
 import type {
   DeadLetters,
   DiscardResult,
@@ -15,76 +17,99 @@ import type {
   LetterActor,
   LetterFilter,
   LetterPage,
+  RequeueAllResult,
   RequeueResult,
 } from './dead-letters.ts';
+import { deadLetterUnknown, filterTooWide } from './errors.ts';
+import { formatPageToken, keyOfLetterId, parsePageToken, type LetterPlace } from './letter-page.ts';
+import { isNarrow, matchesKey, matchesLetter } from './match-letter.ts';
+import { planRequeue } from './plan-requeue.ts';
+import { toLetter } from './to-letter.ts';
 
-export interface DeadLettersOptions {
+export interface DeadLetterDependencies {
   readonly queue: QueueBackend;
   readonly ledger: QueueLedger;
-  /** Wakes the drain of a key that got a record. */
-  readonly onAppended: (key: Key) => void;
+  /** Tells the drain of a new record. */
+  wake(key: Key): void;
 }
 
-/** Keys looked at in one step of a listing. */
-const keysPerStep = 500;
-/** Letters that one discard takes; with more it says so and is called again. */
-const discardMax = 1000;
+/** Keys read from the ledger at once, and looked at by one call: a page may be short, and its token goes on (P9). */
+const keysPerRead = 500;
+const keysPerCallMax = 20_000;
+/** Letters that one requeue or discard takes. */
+export const lettersPerCallMax = 1000;
+/** A discard races with the drain's commits of its key; each try reads the position again. */
+const discardTriesMax = 20;
 
-export function createDeadLetters(options: DeadLettersOptions): DeadLetters {
-  return new Letters(options);
+export function createDeadLetters(dependencies: DeadLetterDependencies): DeadLetters {
+  return new QueueDeadLetters(dependencies);
 }
 
-/** `<key>:<epoch>.<start>`: no key contains a colon. */
-function keyOfId(id: string): Key | undefined {
-  return parseKey(id.slice(0, Math.max(0, id.indexOf(':'))));
-}
+class QueueDeadLetters implements DeadLetters {
+  readonly #queue: QueueBackend;
+  readonly #ledger: QueueLedger;
+  readonly #wake: (key: Key) => void;
 
-class Letters implements DeadLetters {
-  readonly #options: DeadLettersOptions;
-
-  constructor(options: DeadLettersOptions) {
-    this.#options = options;
+  constructor({ queue, ledger, wake }: DeadLetterDependencies) {
+    this.#queue = queue;
+    this.#ledger = ledger;
+    this.#wake = wake;
   }
 
   async list(
     filter: LetterFilter,
     page: { readonly limit: number; readonly pageToken?: string },
   ): Promise<LetterPage> {
+    const from = page.pageToken === undefined ? undefined : parsePageToken(page.pageToken);
     const letters: Letter[] = [];
-    for await (const letter of this.#walk(filter, page.pageToken)) {
-      if (letters.length === page.limit)
-        return { letters, nextPageToken: letters.at(-1)?.id ?? '' };
-      letters.push(letter);
+    let place: LetterPlace | undefined;
+    for await (const status of this.#keys(filter, from)) {
+      place = { key: status.key };
+      if (status.letters === undefined) break;
+      const isResumed = from?.key === status.key;
+      for (const letter of status.letters) {
+        if (isResumed && from.at !== undefined && letter.at <= from.at) continue;
+        if (!matchesLetter(filter, letter)) continue;
+        if (letters.length === page.limit) {
+          const last = letters.at(-1);
+          assert(last !== undefined, 'a page has at least one letter');
+          return { letters, nextPageToken: formatPageToken({ key: last.key, at: last.at }) };
+        }
+        letters.push(letter);
+      }
+      place = undefined;
     }
-    return { letters };
+    return place === undefined ? { letters } : { letters, nextPageToken: formatPageToken(place) };
   }
 
   async show(id: string): Promise<Letter | undefined> {
-    const key = keyOfId(id);
-    const status = key === undefined ? undefined : await this.#options.ledger.keyStatus(key);
+    const key = keyOfLetterId(id);
+    const status = key === undefined ? undefined : await this.#ledger.keyStatus(key);
     if (status === undefined) return undefined;
-    const record = (await this.#options.queue.readDeadLetters(status.key)).find(
-      (letter) => letter.id === id,
-    );
-    return record === undefined ? undefined : letterOf(status, record);
+    return (await this.#lettersOf(status)).find((letter) => letter.id === id);
   }
 
-  async requeue(id: string, actor: LetterActor): Promise<RequeueResult> {
+  async requeue(id: string): Promise<RequeueResult> {
     const letter = await this.show(id);
-    if (letter === undefined) throw deadLetterState({ id, outcome: 'unknown' });
-    return this.#requeue(letter, actor);
+    if (letter === undefined) throw deadLetterUnknown({ id });
+    const status = await this.#ledger.keyStatus(letter.key);
+    return this.#requeueOne(letter, status);
   }
 
-  async requeueKey(key: Key, actor: LetterActor): ReturnType<DeadLetters['requeueKey']> {
-    const status = await this.#options.ledger.keyStatus(key);
+  async requeueKey(key: Key): Promise<RequeueAllResult> {
+    const status = await this.#ledger.keyStatus(key);
+    if (status === undefined) return { key, requeued: [], hasMore: false };
+    const live = (await this.#lettersOf(status)).filter(({ outcome }) => outcome.kind === 'live');
     const requeued: RequeueResult[] = [];
-    for (const record of status === undefined
-      ? []
-      : await this.#options.queue.readDeadLetters(key)) {
-      if (status === undefined || record.outcome.kind !== 'live' || record.isRetired) continue;
-      requeued.push(await this.#requeue(letterOf(status, record), actor));
+    for (const letter of live.slice(0, lettersPerCallMax)) {
+      try {
+        requeued.push(await this.#requeueOne(letter, status));
+      } catch (error) {
+        // Somebody else has settled it meanwhile.
+        if (!deadLetterState.is(error)) throw error;
+      }
     }
-    return { key, requeued };
+    return { key, requeued, hasMore: live.length > lettersPerCallMax };
   }
 
   async discard(
@@ -92,151 +117,121 @@ class Letters implements DeadLetters {
     actor: LetterActor,
     options: { readonly isDryRun: boolean },
   ): Promise<DiscardResult> {
-    const found: Letter[] = [];
-    let hasMore = false;
-    for await (const letter of this.#walk({ ...filter, withRetired: false }, undefined)) {
-      if (found.length === discardMax) {
-        hasMore = true;
-        break;
-      }
-      found.push(letter);
+    const { isDryRun } = options;
+    if (!isDryRun && !isNarrow(filter)) throw filterTooWide({});
+    if (filter.id !== undefined && (await this.show(filter.id)) === undefined)
+      throw deadLetterUnknown({ id: filter.id });
+    const { letters, nextPageToken } = await this.list(
+      { ...narrowToKey(filter), withRetired: filter.id !== undefined },
+      { limit: lettersPerCallMax },
+    );
+    const settled = letters.find(({ outcome }) => outcome.kind !== 'live');
+    if (settled !== undefined)
+      throw deadLetterState({ id: settled.id, outcome: settled.outcome.kind });
+    const ids = isDryRun ? letters.map(({ id }) => id) : await this.#discardAll(letters, actor);
+    return { isDryRun, ids, count: ids.length, hasMore: nextPageToken !== undefined };
+  }
+
+  async #requeueOne(letter: Letter, status: KeyStatus | undefined): Promise<RequeueResult> {
+    const { id, key, outcome } = letter;
+    if (outcome.kind !== 'live') throw deadLetterState({ id, outcome: outcome.kind });
+    if (status !== undefined && status.quarantine !== null)
+      throw sessionQuarantined({ keys: [key], reason: status.quarantine.code });
+    const input = planRequeue(letter);
+    if (input === undefined) throw deadLetterState({ id, outcome: 'a damaged range, no record' });
+    const [result] = await this.#queue.append([input]);
+    assert(isStored(result), `a requeue is stored or a duplicate, not ${result?.status}`);
+    this.#wake(key);
+    const { status: stored, epoch, position } = result;
+    return { id, key, status: stored, epoch, position };
+  }
+
+  /** Per key in one frame each, with position and cursor as they are (ING-713). */
+  async #discardAll(letters: readonly Letter[], { principal: by }: LetterActor): Promise<string[]> {
+    const byKey = Map.groupBy(letters, ({ key }) => key);
+    const discarded: string[] = [];
+    for (const [key, own] of byKey) {
+      const ids = own.map(({ id }) => id);
+      await this.#discardOf(key, ids, by);
+      discarded.push(...ids);
     }
-    if (!options.isDryRun) for (const letter of found) await this.#discard(letter, actor);
-    return {
-      isDryRun: options.isDryRun,
-      ids: found.map(({ id }) => id),
-      count: found.length,
-      hasMore,
-    };
+    return discarded;
   }
 
-  /** A requeue is a new append that settles the letter in one frame; it keeps the event id, else gets one of its own (ING-714). */
-  async #requeue(letter: Letter, actor: LetterActor): Promise<RequeueResult> {
-    if (letter.outcome.kind !== 'live')
-      throw deadLetterState({ id: letter.id, outcome: letter.outcome.kind });
-    const { record } = parseLine(letter.payload, letter.key);
-    const [outcome] = await this.#options.queue.append([
-      {
-        key: letter.key,
-        workspace: letter.workspace,
-        session: letter.session,
-        raw: letter.payload,
-        eventId: letter.eventId ?? `requeue:${letter.id.slice(letter.key.length + 1)}`,
-        isDerivedId: record?.isDerivedId === true,
-        principal: actor.principal,
-        mayWriteForeign: true,
-        settles: letter.id,
-      },
-    ]);
-    if (outcome === undefined || (outcome.status !== 'queued' && outcome.status !== 'duplicate'))
-      throw deadLetterState({ id: letter.id, outcome: outcome?.status ?? 'lost' });
-    this.#options.onAppended(letter.key);
-    return {
-      id: letter.id,
-      key: letter.key,
-      status: outcome.status,
-      epoch: outcome.epoch,
-      position: outcome.position,
-    };
-  }
-
-  /** Position and cursor stay as they are; a commit in between has moved them, and the act is done again with the new ones. */
-  async #discard(letter: Letter, actor: LetterActor): Promise<void> {
-    const { queue, ledger } = this.#options;
-    for (let attempt = 0; ; attempt++) {
-      const status = await ledger.keyStatus(letter.key);
-      if (status === undefined) throw deadLetterState({ id: letter.id, outcome: 'unknown' });
-      if (status.quarantine !== null)
-        throw sessionQuarantined({ keys: [letter.key], reason: status.quarantine.code });
-      const cursor = (await queue.readCursor(letter.key)) ?? emptyCursor();
+  async #discardOf(key: Key, ids: readonly string[], by: string): Promise<void> {
+    const letters = ids.map((discarded) => ({ discarded, by }));
+    for (let attempt = 1; ; attempt += 1) {
+      // The position first: a commit in between makes the cursor newer than it, and is refused; the other way round would pass.
+      const status = await this.#ledger.keyStatus(key);
+      const cursor = await this.#queue.readCursor(key);
+      assert(status !== undefined && cursor !== null, `a key with letters was committed: ${key}`);
       try {
-        await queue.deadLetter(
-          letter.key,
-          [{ discarded: letter.id, by: actor.principal }],
-          status.committed,
-          cursor,
-        );
-        return;
+        return await this.#queue.deadLetter(key, letters, status.committed, cursor);
       } catch (error) {
-        if (!isMoved(error) || attempt >= 20) throw error;
+        if (!isOvertaken(error) || attempt >= discardTriesMax) throw error;
       }
     }
   }
 
-  async *#walk(filter: LetterFilter, pageToken: string | undefined): AsyncGenerator<Letter> {
-    for await (const status of this.#keys(filter, pageToken)) {
-      if (filter.withRetired !== true && status.dead === 0) continue;
-      if (
-        filter.visibleWorkspaces !== undefined &&
-        !filter.visibleWorkspaces.includes(status.workspace)
-      )
-        continue;
-      let isPast = pageToken === undefined || keyOfId(pageToken) !== status.key;
-      for (const record of await this.#options.queue.readDeadLetters(status.key)) {
-        if (isPast && matches(filter, record)) {
-          const letter = letterOf(status, record);
-          if (filter.event === undefined || letter.event === filter.event) yield letter;
-        }
-        if (record.id === pageToken) isPast = true;
-      }
-    }
-  }
-
-  /** Keys in order, from the one that the page token stopped in. */
-  async *#keys(filter: LetterFilter, pageToken: string | undefined): AsyncGenerator<KeyStatus> {
-    const { ledger } = this.#options;
-    const only = filter.key ?? (filter.id === undefined ? undefined : keyOfId(filter.id));
-    if (only !== undefined) {
-      const status = await ledger.keyStatus(only);
-      if (status !== undefined) yield status;
+  /** Keys that may have letters, from a place on, with their letters; without them when the call has looked at enough keys. */
+  async *#keys(
+    filter: LetterFilter,
+    from: LetterPlace | undefined,
+  ): AsyncGenerator<KeyStatus & { readonly letters: readonly Letter[] | undefined }> {
+    if (filter.key !== undefined) {
+      const status = await this.#ledger.keyStatus(filter.key);
+      if (status !== undefined && matchesKey(filter, status))
+        yield { ...status, letters: await this.#lettersOf(status) };
       return;
     }
-    let after = pageToken === undefined ? undefined : keyOfId(pageToken);
-    const first = after === undefined ? undefined : await ledger.keyStatus(after);
-    if (first !== undefined) yield first;
+    if (from?.at !== undefined) {
+      const status = await this.#ledger.keyStatus(from.key);
+      if (status !== undefined && matchesKey(filter, status))
+        yield { ...status, letters: await this.#lettersOf(status) };
+    }
+    let looked = 0;
+    let afterKey = from?.key;
     for (;;) {
-      const step = await ledger.listKeys({
-        limit: keysPerStep,
-        ...(after === undefined ? {} : { afterKey: after }),
-        ...(filter.session === undefined ? {} : { session: filter.session }),
-        ...(filter.workspace === undefined ? {} : { workspace: filter.workspace }),
-      });
-      yield* step;
-      after = step.at(-1)?.key;
-      if (step.length < keysPerStep) return;
+      const statuses = await this.#readKeys(filter, afterKey);
+      for (const status of statuses) {
+        afterKey = status.key;
+        looked += 1;
+        if (matchesKey(filter, status)) yield { ...status, letters: await this.#lettersOf(status) };
+        else if (looked >= keysPerCallMax) yield { ...status, letters: undefined };
+      }
+      if (statuses.length < keysPerRead) return;
     }
   }
-}
 
-function isMoved(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'POSITION_REGRESSION' || code === 'COMMIT_CONFLICT';
-}
-
-function matches(filter: LetterFilter, record: DeadLetterRecord): boolean {
-  if (filter.id !== undefined && record.id !== filter.id) return false;
-  if (filter.code !== undefined && record.error.code !== filter.code) return false;
-  if (filter.since !== undefined && record.ts < filter.since) return false;
-  return filter.withRetired === true || (!record.isRetired && record.outcome.kind === 'live');
-}
-
-function letterOf(status: KeyStatus, record: DeadLetterRecord): Letter {
-  return {
-    ...record,
-    workspace: status.workspace,
-    session: status.session,
-    event: eventOf(record.payload),
-  };
-}
-
-/** A letter's bytes may be anything; its event name is for people only. */
-function eventOf(payload: Uint8Array): string | undefined {
-  try {
-    const line = parseJson(payload);
-    const name = isJsonObject(line) ? line['ev'] : undefined;
-    return typeof name === 'string' ? name : undefined;
-  } catch {
-    // Bytes that are no JSON have no event name; the letter shows them as they are.
-    return undefined;
+  #readKeys(filter: LetterFilter, afterKey: Key | undefined): Promise<readonly KeyStatus[]> {
+    const { session, workspace, withRetired } = filter;
+    return this.#ledger.listKeys({
+      limit: keysPerRead,
+      ...(afterKey === undefined ? {} : { afterKey }),
+      ...(session === undefined ? {} : { session }),
+      ...(workspace === undefined ? {} : { workspace }),
+      ...(withRetired === true ? {} : { state: 'dead' }),
+    });
   }
+
+  async #lettersOf(status: KeyStatus): Promise<readonly Letter[]> {
+    const records = await this.#queue.readDeadLetters(status.key);
+    return records.map((record) => toLetter(record, status));
+  }
+}
+
+function narrowToKey(filter: LetterFilter): LetterFilter {
+  const key = filter.id === undefined ? undefined : keyOfLetterId(filter.id);
+  return key === undefined ? filter : { ...filter, key };
+}
+
+function isStored(
+  outcome: AppendOutcome | undefined,
+): outcome is Extract<AppendOutcome, { status: 'queued' | 'duplicate' }> {
+  return outcome?.status === 'queued' || outcome?.status === 'duplicate';
+}
+
+/** The drain has committed behind our back. */
+function isOvertaken(error: unknown): error is MillraceError {
+  return positionRegression.is(error) || commitConflict.is(error);
 }

@@ -47,6 +47,8 @@ export interface RequeueResult {
 export interface RequeueAllResult {
   readonly key: Key;
   readonly requeued: readonly RequeueResult[];
+  /** More letters are live than one call takes: call again. */
+  readonly hasMore: boolean;
 }
 
 export interface DiscardResult {
@@ -67,9 +69,9 @@ export interface DeadLetters {
   /** Undefined when there is no such letter. */
   show(id: string): Promise<Letter | undefined>;
   /** Appends the payload again, as a new record (ING-714); rejects with DEAD_LETTER_STATE when the letter has an outcome. */
-  requeue(id: string, actor: LetterActor): Promise<RequeueResult>;
+  requeue(id: string): Promise<RequeueResult>;
   /** All live letters of one key, oldest first. */
-  requeueKey(key: Key, actor: LetterActor): Promise<RequeueAllResult>;
+  requeueKey(key: Key): Promise<RequeueAllResult>;
   discard(
     filter: LetterFilter,
     actor: LetterActor,

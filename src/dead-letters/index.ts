@@ -8,3 +8,5 @@
  */
 export * from './dead-letters.ts';
 export * from './create-dead-letters.ts';
+export * from './errors.ts';
+export * from './create-dead-letters.ts';

@@ -171,11 +171,14 @@ export interface QueueLedger {
   totals(): QueueTotals;
   /** Undefined for a key never seen. */
   keyStatus(key: Key): Promise<KeyStatus | undefined>;
-  /** Known keys in key order, after `afterKey`; `state` narrows to keys with a backlog or in quarantine. */
+  /**
+   * Known keys in key order, after `afterKey`; `state` narrows to keys with a backlog or in quarantine. `dead` (keys with live dead letters) is
+   * a hint: a backend without an index of them may name others too.
+   */
   listKeys(page: {
     readonly afterKey?: Key;
     readonly limit: number;
-    readonly state?: 'active' | 'quarantined';
+    readonly state?: 'active' | 'quarantined' | 'dead';
     readonly session?: string;
     readonly workspace?: string;
   }): Promise<readonly KeyStatus[]>;
