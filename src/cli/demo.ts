@@ -118,11 +118,12 @@ async function query(
 export function treeText({ columns, rows }: QueryAnswer, linesMax = 40): string {
   const depth = columns.indexOf('depth');
   const kind = columns.indexOf('kind');
-  const label = columns.indexOf('label');
+  const name = columns.indexOf('name');
+  const id = columns.indexOf('id');
   const lines = rows
     .slice(0, linesMax)
     .map((row) =>
-      `  ${'  '.repeat(Number(row[depth] ?? 0))}${plainText(row[kind])}  ${plainText(row[label])}`.trimEnd(),
+      `  ${'  '.repeat(Number(row[depth] ?? 0))}${plainText(row[kind])}  ${plainText(row[name] ?? row[id])}`.trimEnd(),
     );
   return rows.length > linesMax
     ? [...lines, `  … and ${rows.length - linesMax} more`].join('\n')
@@ -143,8 +144,10 @@ async function showGraph(client: Client, printer: Printer): Promise<void> {
     );
   }
   const at = sessions.columns.indexOf('session');
-  const runs = sessions.columns.indexOf('runs');
-  const richest = sessions.rows.toSorted((a, b) => Number(b[runs] ?? 0) - Number(a[runs] ?? 0))[0];
+  const events = sessions.columns.indexOf('events');
+  const richest = sessions.rows.toSorted(
+    (a, b) => Number(b[events] ?? 0) - Number(a[events] ?? 0),
+  )[0];
   const session = plainText(richest?.[at]);
   const tree = await query(client, 'session-tree', { session });
   printer.out(`\nSession ${session}\n${treeText(tree)}`);

@@ -44,8 +44,8 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<number
   try {
     const ready = await daemon.start();
     if (ready !== undefined) tellReady(context, ready, readyFd);
-    const outcome = await daemon.stopped;
-    return outcome === 'fenced' ? exitCodes.later : exitCodes.done;
+    await daemon.stopped;
+    return exitCodes.done;
   } finally {
     ignore();
   }

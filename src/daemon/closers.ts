@@ -1,13 +1,18 @@
 import type { Clock } from '#base';
 
+export type Close = (deadlineMs: number) => Promise<void> | void;
+
 /** What was opened, to be closed in reverse by whoever opened it. */
 export interface Closers {
-  add(name: string, close: () => Promise<void> | void): void;
+  /** `close` may look at the monotonic deadline of the whole. */
+  add(name: string, close: Close): void;
   /**
    * Closes everything, newest first, and returns what failed. A close that is not done at `deadlineMs` (monotonic) is left behind, and the
    * next one is begun: kill -9 would leave no more (P10).
    */
   closeAll(clock: Clock, deadlineMs: number): Promise<readonly CloseFailure[]>;
+  /** Hands everything over to another holder, which closes it from then on. */
+  moveTo(other: Closers): void;
 }
 
 export interface CloseFailure {
@@ -19,7 +24,7 @@ export interface CloseFailure {
 const closeMsLeast = 250;
 
 export function createClosers(): Closers {
-  const open: { readonly name: string; readonly close: () => Promise<void> | void }[] = [];
+  const open: { readonly name: string; readonly close: Close }[] = [];
   return {
     add(name, close) {
       open.push({ name, close });
@@ -29,10 +34,13 @@ export function createClosers(): Closers {
       for (let one = open.pop(); one !== undefined; one = open.pop()) {
         const leftMs = Math.max(closeMsLeast, deadlineMs - clock.monotonic());
         const { name } = one;
-        const error = await failureWithin(one.close, leftMs, clock);
+        const error = await failureWithin(() => one.close(deadlineMs), leftMs, clock);
         if (error !== undefined) failures.push({ name, error });
       }
       return failures;
+    },
+    moveTo(other) {
+      for (const { name, close } of open.splice(0)) other.add(name, close);
     },
   };
 }

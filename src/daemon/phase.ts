@@ -6,7 +6,7 @@ export type Phase = DaemonChanged['state'];
 
 /** The whole table: from each phase, where it may go. */
 const next: Readonly<Record<Phase, readonly Phase[]>> = {
-  starting: ['recovering', 'draining', 'fenced', 'stopped'],
+  starting: ['starting', 'recovering', 'draining', 'fenced', 'stopped'],
   recovering: ['ready', 'draining', 'fenced', 'stopped'],
   ready: ['draining', 'fenced'],
   draining: ['stopped', 'fenced'],
@@ -27,7 +27,6 @@ export function createPhaseHolder(): PhaseHolder {
       return phase;
     },
     enter(to, detail) {
-      if (to === phase) return;
       assert(next[phase].includes(to), `a daemon that is ${phase} cannot become ${to}`);
       phase = to;
       daemonChanged.publish(() => ({ state: to, detail }));

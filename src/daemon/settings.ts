@@ -70,7 +70,7 @@ export function drainSettings(config: Config): Partial<DrainSettings> {
   };
 }
 
-/** What `GET /v1/limits` publishes (ING-121). */
+/** Settings that `GET /v1/limits` publishes (ING-121). */
 const published = [
   'ingest.max_event_bytes',
   'ingest.max_batch_records',
@@ -78,12 +78,16 @@ const published = [
   'queue.max_bytes_per_key',
   'queue.max_bytes',
   'queue.fsync',
-  'graph.spill_bytes',
 ] as const;
 
-export function publishedLimits(config: Config): Readonly<Record<string, string | number | null>> {
+/** `spillBytes` is what the graph was made with, whatever the setting says now (D30). */
+export function publishedLimits(
+  config: Config,
+  spillBytes: number,
+): Readonly<Record<string, string | number | null>> {
   return {
     ...Object.fromEntries(published.map((key) => [key, config[key]])),
+    'graph.spill_bytes': spillBytes,
     'dedup.retention': 'none',
     'deadletter.retention': 'none',
   };

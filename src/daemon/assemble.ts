@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import type { Chance, Clock } from '#base';
+import type { Config } from '#config';
+import type { Disk, StagingNames } from '#disk';
+import type { FencePermit } from '#fence';
+import type { GraphStore } from '#graph';
+import { openEmbeddedGraph } from '#graph/embedded';
+import { openLocalObjects, type ObjectStore } from '#objects';
+import type { QueueBackend, QueueLedger } from '#queue';
+import { openFilesystemQueue } from '#queue-backends/filesystem';
+import type { BoundRoot } from '#roots';
+import { openLmdbState } from '#state';
+import { bindGraph } from './bind-graph.ts';
+import type { Closers } from './closers.ts';
+import { queueSettings } from './settings.ts';
+
+/** The stores of a root, open and recovered. */
+export interface Stores {
+  readonly queue: QueueBackend & QueueLedger;
+  readonly graph: GraphStore;
+  readonly objects: ObjectStore;
+  /** Id of the graph that this root belongs to (ING-540). */
+  readonly expectedGraphId: string;
+}
+
+export interface StoreNeeds {
+  readonly config: Config;
+  readonly root: BoundRoot;
+  readonly permit: FencePermit;
+  readonly disk: Disk;
+  readonly names: StagingNames;
+  readonly clock: Clock;
+  readonly chance: Chance;
+}
+
+/**
+ * The embedded profile (ING-002); the only file that names a plug. Each store refuses a permit below the mark that it carries (FENCE_STALE),
+ * before it changes anything. What is open goes to `closers`, also when a later store fails.
+ */
+export async function openStores(needs: StoreNeeds, closers: Closers): Promise<Stores> {
+  const { config, root, permit, disk, names, clock, chance } = needs;
+  const { layout, marker } = root;
+  const rootId = marker.storageRootId;
+  const state = await openLmdbState({ directory: layout.state, permit, chance });
+  closers.add('state', () => state.close());
+  const objects = await openLocalObjects({ directory: layout.objects, disk, chance, names });
+  closers.add('objects', () => objects.close());
+  const graph = await openEmbeddedGraph({
+    path: join(layout.graph, 'graph.db'),
+    rootId,
+    spillBytes: config['graph.spill_bytes'],
+    clock,
+    chance,
+  });
+  closers.add('graph', () => graph.close());
+  const { totalBytes } = await disk.space(layout.root);
+  const queue = await openFilesystemQueue({
+    directory: layout.queue,
+    disk,
+    names,
+    clock,
+    chance,
+    permit,
+    state,
+    rootId,
+    limits: queueSettings(config, totalBytes),
+    fsync: config['queue.fsync'],
+    lockWarnMs: config['lock.warn_ms'],
+  });
+  closers.add('queue', () => queue.close());
+  const formatPath = join(layout.queue, 'format.json');
+  const expectedGraphId = await bindGraph(disk, formatPath, names, graph.graphId);
+  return { queue, graph, objects, expectedGraphId };
+}

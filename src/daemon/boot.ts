@@ -1,0 +1,187 @@
+import { createAccess, openTokenStore, type Access, type TokenStore } from '#access';
+import { assert } from '#base';
+import { parseAddress } from '#config';
+import { openControlDatabase } from '#control';
+import { armFailpoints } from '#disk';
+import { tenureLost, type FencePermit } from '#fence';
+import { createHttpServer, type HttpServer } from '#http';
+import { verbs, type Degradation, type OpsContext } from '#ops';
+import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#roots';
+import { startMetrics } from '#signals';
+import { openStores, type Stores } from './assemble.ts';
+import type { Ground, ReadyDaemon } from './daemon.ts';
+import { createFront, type Front } from './front.ts';
+import { healthOf } from './health.ts';
+import { metricsSnapshot } from './metrics-snapshot.ts';
+import { reserveBytes } from './settings.ts';
+import { startWork } from './start-work.ts';
+import { takeOver } from './take-over.ts';
+import { watchResidual } from './watch-residual.ts';
+import { watchRootLock } from './watch-root-lock.ts';
+
+/** What is known of a boot so far; the doors look at it while it goes on. */
+interface Progress {
+  permit: FencePermit | undefined;
+  context: OpsContext | undefined;
+  degraded: () => readonly Degradation[];
+  /** The root is another's by now: its files are left to it (ING-310). */
+  isLost: boolean;
+}
+
+/** Share of the time left that workers get; the checkpoint and the stores need the rest. */
+const drainShare = 0.7;
+/** Requests in flight are answered within this once the stores are closed. */
+const doorGraceMs = 2000;
+
+/**
+ * The order of a start (ING-820): root lock, marker, control database, listener, tenure, stores with their recovery, work, ready. What is
+ * opened goes to the closers at once, so that a stop at any step closes it in reverse. Undefined when a stop came first.
+ */
+export async function boot(ground: Ground): Promise<ReadyDaemon | undefined> {
+  const progress: Progress = {
+    permit: undefined,
+    context: undefined,
+    degraded: () => [],
+    isLost: false,
+  };
+  const root = await bind(ground);
+  if (ground.isStopping()) return undefined;
+  const tokens = await openTokens(ground, root);
+  const front = createFront();
+  const url = await openDoor(ground, progress, root, tokens, front);
+  if (ground.isStopping()) return undefined;
+  ground.phase.enter('recovering', `listening at ${url}`);
+  const stores = await openWithTenure(ground, progress, root);
+  if (ground.isStopping()) return undefined;
+  beginWork(ground, progress, root, tokens, stores, front);
+  ground.phase.enter('ready', `${root.layout.root} is served at ${url}`);
+  return { url, root: root.layout.root, isNewRoot: root.isNew };
+}
+
+async function bind(ground: Ground): Promise<BoundRoot> {
+  const { options, disk, clock, chance, names, closers } = ground;
+  const keyEncoding = options.loaded.config['queue.key_encoding'];
+  const root = await bindRoot(options.root, { disk, clock, chance, names, keyEncoding });
+  closers.add('root lock', () => root.lock.release());
+  if (options.failpoints !== undefined)
+    armFailpoints(options.failpoints, { isLabRoot: root.marker.isLab, clock });
+  return root;
+}
+
+function openTokens(ground: Ground, root: BoundRoot): Promise<TokenStore> {
+  const { options, disk, clock, chance, names } = ground;
+  const path = options.loaded.config['auth.tokens_file'] ?? root.layout.tokens;
+  return openTokenStore({ disk, path, names, clock, chance });
+}
+
+/** Listens before the stores are open, so that probes are answered during a long recovery. */
+async function openDoor(
+  ground: Ground,
+  progress: Progress,
+  root: BoundRoot,
+  tokens: TokenStore,
+  front: Front,
+): Promise<string> {
+  const { options, clock, chance, disk, names, closers } = ground;
+  const { config } = options.loaded;
+  const address = parseAddress(config['http.listen']);
+  assert(address !== undefined, 'http.listen was checked when the configuration was loaded');
+  const access: Access = createAccess({
+    tokens,
+    clock,
+    mode: config['auth.mode'],
+    listenHost: address.host,
+    allowedHosts: config['http.allowed_hosts'],
+  });
+  const { totalBytes } = await disk.space(root.layout.root);
+  const metrics = startMetrics({
+    version: options.version,
+    snapshot: () =>
+      metricsSnapshot(progress.context, progress.permit, reserveBytes(config, totalBytes)),
+  });
+  closers.add('metrics', () => metrics.stop());
+  const server: HttpServer = createHttpServer({
+    ingest: front.ingest,
+    context: front.context,
+    access,
+    verbs,
+    clock,
+    chance,
+    metrics,
+    batchBytesMax: config['ingest.max_batch_bytes'],
+    health: () =>
+      healthOf(ground.phase.phase, progress.context?.ledger.trouble() ?? [], [
+        ...(progress.context?.drain.status().trouble ?? []),
+        ...progress.degraded(),
+      ]),
+  });
+  const { url } = await server.listen(address);
+  closers.add('http', () => server.close(doorGraceMs));
+  const started = new Date(clock.now()).toISOString();
+  await writeDaemonFile(disk, root.layout.daemonFile, { url, pid: process.pid, started }, names);
+  closers.add('daemon.json', async () => {
+    if (!progress.isLost) await removeDaemonFile(disk, root.layout.daemonFile);
+  });
+  return url;
+}
+
+async function openWithTenure(
+  ground: Ground,
+  progress: Progress,
+  root: BoundRoot,
+): Promise<Stores> {
+  const { options, clock, chance, disk, names, closers } = ground;
+  const control = openControlDatabase(root.layout.controlDatabase, { clock });
+  closers.add('control database', () => control.close());
+  const storageRootId = root.marker.storageRootId;
+  const { config } = options.loaded;
+  const order = { storageRootId, holder: 'daemon', chance };
+  const taken = await takeOver(control, order, clock, ({ permit }, opened) =>
+    openStores({ config, root, permit, disk, names, clock, chance }, opened),
+  );
+  const { tenure, stores } = taken;
+  progress.permit = tenure.permit;
+  closers.add('tenure', () => {
+    if (!progress.isLost) tenure.release();
+  });
+  taken.closers.moveTo(closers);
+  const endWatch = watchRootLock(clock, root.lock, (reason) => {
+    progress.isLost = true;
+    tenure.lose();
+    const { domain, generation } = tenure.permit;
+    ground.fail(tenureLost({ domain, generation, reason }));
+  });
+  closers.add('watch over the root lock', endWatch);
+  return stores;
+}
+
+function beginWork(
+  ground: Ground,
+  progress: Progress,
+  root: BoundRoot,
+  tokens: TokenStore,
+  stores: Stores,
+  front: Front,
+): void {
+  const { options, clock, closers } = ground;
+  const { permit } = progress;
+  assert(permit !== undefined, 'the tenure is taken before work begins');
+  const graceMs = options.loaded.config['metrics.residual_grace_ms'];
+  const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
+  progress.degraded = () => residual.degraded();
+  const work = startWork(ground, { root, permit, stores, tokens, degraded: progress.degraded });
+  progress.context = work.context;
+  front.open(work);
+  work.drain.start();
+  // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
+  closers.add('books', () => {
+    residual.end();
+    progress.context = undefined;
+  });
+  closers.add('front', () => front.shut());
+  closers.add('drain', async (deadlineMs) => {
+    const leftMs = deadlineMs - clock.monotonic();
+    await work.drain.stop(clock.monotonic() + leftMs * drainShare);
+  });
+  closers.add('ingest', () => work.ingest.stop());
+}

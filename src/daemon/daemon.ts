@@ -1,0 +1,151 @@
+import {
+  assert,
+  messageOf,
+  systemChance,
+  systemClock,
+  type Chance,
+  type Clock,
+  type MillraceError,
+} from '#base';
+import { effectiveConfig, type LoadedConfig } from '#config';
+import { nodeDisk, stagingNames, type Disk, type StagingNames } from '#disk';
+import type { ChosenRoot } from '#roots';
+import { daemonNoticed, startLog } from '#signals';
+import { boot } from './boot.ts';
+import { createClosers, type Closers } from './closers.ts';
+import { createPhaseHolder, type PhaseHolder } from './phase.ts';
+
+export interface DaemonOptions {
+  readonly loaded: LoadedConfig;
+  readonly root: ChosenRoot;
+  /** MILLRACE_FAILPOINTS; refused on any but a lab root (ING-021). */
+  readonly failpoints: string | undefined;
+  readonly version: string;
+}
+
+export interface ReadyDaemon {
+  readonly url: string;
+  readonly root: string;
+  readonly isNewRoot: boolean;
+}
+
+/** One process, one root (ROOT-101). */
+export interface Daemon {
+  /** Resolves once events are accepted; undefined when it was stopped before. Rejects with what refused the start, everything closed. */
+  start(): Promise<ReadyDaemon | undefined>;
+  /** Stops in order, within `shutdown.grace_ms` (ING-825); a second call does nothing. */
+  stop(reason: string): void;
+  /** Resolves after a stop that was asked for; rejects with what ended the daemon: TENURE_LOST, or a fatal fault. */
+  readonly stopped: Promise<void>;
+}
+
+/** What the parts of a daemon share. */
+export interface Ground {
+  readonly options: DaemonOptions;
+  readonly disk: Disk;
+  readonly names: StagingNames;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly phase: PhaseHolder;
+  readonly closers: Closers;
+  /** True once a stop has begun: no further step of the boot is taken. */
+  isStopping(): boolean;
+  /** Ends the daemon for a fault that concerns all of it. */
+  fail(error: MillraceError): void;
+}
+
+/** After the exclusion is lost nothing may be written, so there is nothing to wait for but answers in flight. */
+const fencedGraceMs = 5000;
+
+export function createDaemon(options: DaemonOptions): Daemon {
+  return new ServingDaemon(options);
+}
+
+class ServingDaemon implements Daemon {
+  readonly stopped: Promise<void>;
+  readonly #options: DaemonOptions;
+  readonly #end: PromiseWithResolvers<void>;
+  readonly #ground: Ground;
+  #booting: Promise<ReadyDaemon | undefined> | undefined;
+  #isStopping = false;
+  #endLog = (): void => undefined;
+  #graceMs: number;
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+    this.#end = Promise.withResolvers();
+    this.stopped = this.#end.promise;
+    // A start that throws tells the same fault; nobody waits for the end then.
+    this.stopped.catch(() => undefined);
+    this.#graceMs = options.loaded.config['shutdown.grace_ms'];
+    this.#ground = {
+      options,
+      disk: nodeDisk(),
+      names: stagingNames(process.pid, systemChance),
+      clock: systemClock,
+      chance: systemChance,
+      phase: createPhaseHolder(),
+      closers: createClosers(),
+      isStopping: () => this.#isStopping,
+      fail: (error) => this.#stop(error.message, error),
+    };
+  }
+
+  async start(): Promise<ReadyDaemon | undefined> {
+    assert(this.#booting === undefined, 'a daemon starts once');
+    // Queue files, LMDB and SQLite alike are their owner's alone (ING-235).
+    process.umask(0o077);
+    this.#startLog();
+    this.#booting = boot(this.#ground);
+    try {
+      return await this.#booting;
+    } catch (error) {
+      if (!this.#isStopping) await this.#close(this.#graceMs, 'the start was refused');
+      throw error;
+    }
+  }
+
+  stop(reason: string): void {
+    this.#stop(reason, undefined);
+  }
+
+  #stop(reason: string, error: MillraceError | undefined): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const isFenced = error?.disposition === 'fenced';
+    this.#ground.phase.enter(isFenced ? 'fenced' : 'draining', reason);
+    void this.#finish(isFenced ? Math.min(fencedGraceMs, this.#graceMs) : this.#graceMs, error);
+  }
+
+  async #finish(graceMs: number, error: MillraceError | undefined): Promise<void> {
+    // A step of the boot that is under way ends first: what it opens is closed with the rest.
+    await this.#booting?.catch(() => undefined);
+    await this.#close(graceMs, error === undefined ? 'stopped in order' : error.message);
+    if (error === undefined) this.#end.resolve();
+    else this.#end.reject(error);
+  }
+
+  async #close(graceMs: number, detail: string): Promise<void> {
+    const { clock, closers, phase } = this.#ground;
+    const failures = await closers.closeAll(clock, clock.monotonic() + graceMs);
+    for (const { name, error } of failures)
+      daemonNoticed.publish(() => ({
+        code: 'CLOSE_FAILED',
+        message: `${name}: ${messageOf(error)}; the next start recovers what is left`,
+      }));
+    phase.enter('stopped', detail);
+    this.#endLog();
+  }
+
+  #startLog(): void {
+    const { loaded } = this.#options;
+    this.#endLog = startLog({ level: loaded.config['log.level'] });
+    const changed = effectiveConfig(loaded).filter(({ origin }) => origin !== 'default');
+    this.#ground.phase.enter('starting', describeSettings(changed));
+  }
+}
+
+function describeSettings(changed: ReturnType<typeof effectiveConfig>): string {
+  const texts = changed.map(({ key, value, origin }) => `${key}=${String(value)} (${origin})`);
+  return texts.length === 0 ? 'all settings have their defaults' : texts.join(', ');
+}

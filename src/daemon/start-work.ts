@@ -1,0 +1,82 @@
+import type { TokenStore } from '#access';
+import { createDeadLetters } from '#dead-letters';
+import { createDrain, type Drain } from '#drain';
+import type { FencePermit } from '#fence';
+import { createIngest } from '#ingest';
+import type { Degradation, OpsContext } from '#ops';
+import type { BoundRoot } from '#roots';
+import { controlSchemaVersion } from '#control';
+import type { Stores } from './assemble.ts';
+import type { Ground } from './daemon.ts';
+import type { Work } from './front.ts';
+import { drainSettings, ingestLimits, publishedLimits } from './settings.ts';
+
+export interface WorkNeeds {
+  readonly root: BoundRoot;
+  readonly permit: FencePermit;
+  readonly stores: Stores;
+  readonly tokens: TokenStore;
+  readonly degraded: () => readonly Degradation[];
+}
+
+export interface StartedWork extends Work {
+  readonly drain: Drain;
+}
+
+/** Joins the stores with what works on them; nothing runs yet. */
+export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
+  const { clock, chance, options } = ground;
+  const { root, permit, stores, tokens } = needs;
+  const { config } = options.loaded;
+  const { queue, graph, objects, expectedGraphId } = stores;
+  const rootId = root.marker.storageRootId;
+  const drain = createDrain(
+    {
+      queue,
+      ledger: queue,
+      graph,
+      objects,
+      permit,
+      rootId,
+      expectedGraphId,
+      clock,
+      chance,
+      onStop: (error) => ground.fail(error),
+    },
+    { settings: drainSettings(config) },
+  );
+  const onAppended = (key: Parameters<Drain['wake']>[0]): void => drain.wake(key);
+  const ingest = createIngest({
+    queue,
+    ledger: queue,
+    clock,
+    limits: ingestLimits(config),
+    keyEncoding: config['queue.key_encoding'],
+    onAppended,
+  });
+  const deadLetters = createDeadLetters({ queue, ledger: queue, wake: onAppended });
+  const context: OpsContext = {
+    queue,
+    ledger: queue,
+    graph,
+    drain,
+    deadLetters,
+    tokens,
+    clock,
+    versions: {
+      product: options.version,
+      protocol: queue.protocolVersion,
+      offsetRecord: 2,
+      cursorSchema: 1,
+      controlSchema: controlSchemaVersion,
+    },
+    limits: publishedLimits(config, graph.spillBytes),
+    state: () => ground.phase.phase,
+    degraded: needs.degraded,
+    async disk() {
+      const path = root.layout.root;
+      return { path, ...(await ground.disk.space(path)) };
+    },
+  };
+  return { ingest, context, drain };
+}
