@@ -39,7 +39,7 @@ export function mergeStub(
   if (isCovered) return state;
   const united = new Map(state.labels);
   addTo(united, labels, labelSource.stub);
-  return { ...state, labels: united };
+  return copyOf(state, { labels: united });
 }
 
 /** A concept is whole from its first mention on. */
@@ -66,7 +66,7 @@ export function mergeDerived(
   const labels = new Map(state.labels);
   takeBack(labels, [...labels.keys()], labelSource.derived);
   addTo(labels, derived.labels, labelSource.derived);
-  return { ...state, labels, derived: derived.properties };
+  return copyOf(state, { labels, derived: derived.properties });
 }
 
 /** One edge per (from, type, to): the earliest time, and of properties that should be constant the smaller text, whoever came first. */
@@ -89,6 +89,20 @@ function compareTexts(a: Properties, b: Properties): number {
 /** The one text of a map of properties (RFC 8785). */
 export function propertiesText(properties: Properties): string {
   return canonicalJson(properties as JsonValue);
+}
+
+/** Member by member: a state from a store may be an object that reads its members when they are asked for, which a spread would lose. */
+function copyOf(
+  state: NodeState,
+  changed: Partial<Pick<NodeState, 'labels' | 'derived'>>,
+): NodeState {
+  return {
+    owner: state.owner,
+    isWritten: state.isWritten,
+    labels: changed.labels ?? state.labels,
+    properties: state.properties,
+    derived: changed.derived ?? state.derived,
+  };
 }
 
 function patched(before: Properties, mutation: NodeMutation): Properties {

@@ -158,7 +158,7 @@ class MapGraph implements MemoryGraph {
 
   async *export(): AsyncGenerator<Uint8Array> {
     await this.#answering();
-    for (const line of linesOf(this.#content)) yield Buffer.from(line);
+    for (const line of [...linesOf(this.#content)]) yield Buffer.from(line);
   }
 
   async query(name: string): Promise<QueryResult> {
