@@ -18,7 +18,7 @@ import { seededChance } from '../support/chance.ts';
 
 const root = '/root';
 const directory = join(root, 'objects');
-const values = join(values, 'values');
+const values = join(directory, 'values');
 const bytes = Buffer.from('{"large":"value"}');
 const sha256 = sha256Hex(bytes);
 const path = join(values, sha256.slice(0, 2), sha256);
