@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
-import type { Letter, LetterFilter } from '#dead-letters';
-import { deadLetterUnknown } from './errors.ts';
+import { deadLetterUnknown, type Letter, type LetterFilter } from '#dead-letters';
 import { findSession, maySee } from './session-lookup.ts';
 import { type Caller, type Verb, defineVerb } from './verb.ts';
 
@@ -170,9 +169,7 @@ export const deadRequeueVerb: Verb = defineVerb({
     const letter = await context.deadLetters.show(input.id);
     if (letter === undefined || !maySee(caller, letter.workspace))
       throw deadLetterUnknown({ id: input.id });
-    const { id, status, epoch, position } = await context.deadLetters.requeue(input.id, {
-      principal: caller.principal,
-    });
+    const { id, status, epoch, position } = await context.deadLetters.requeue(input.id);
     return { id, status, epoch, position };
   },
 });
@@ -190,7 +187,7 @@ export const deadRequeueSessionVerb: Verb = defineVerb({
   http: { method: 'POST', path: '/v1/sessions/{session}/dead-letters/requeue', status: 202 },
   async run(context, input, caller) {
     const { key } = await findSession(context, input.session, input.workspace, caller);
-    const done = await context.deadLetters.requeueKey(key, { principal: caller.principal });
+    const done = await context.deadLetters.requeueKey(key);
     return {
       requeued: done.requeued.map(({ id, status, epoch, position }) => ({
         id,

@@ -14,12 +14,6 @@ export const sessionAmbiguous: ErrorFactory<{ session: string; workspaces: reado
       `session ${session} exists in ${workspaces.join(', ')}: name the workspace`,
   );
 
-export const deadLetterUnknown: ErrorFactory<{ id: string }> = defineError(
-  'DEAD_LETTER_UNKNOWN',
-  'reject',
-  ({ id }) => `there is no dead letter ${id}; "millrace dead list" shows them all`,
-);
-
 export const tokenUnknown: ErrorFactory<{ name: string }> = defineError(
   'TOKEN_UNKNOWN',
   'reject',

@@ -52,7 +52,7 @@ export const queuesReplayVerb: Verb = defineVerb({
   http: { method: 'POST', path: '/queues/dead-letter/{worker_key}/replay' },
   async run(context, input, caller) {
     const { key } = await findSession(context, input.worker_key, undefined, caller);
-    const { requeued } = await context.deadLetters.requeueKey(key, { principal: caller.principal });
+    const { requeued } = await context.deadLetters.requeueKey(key);
     return { worker_key: key as string, replayed: requeued.length };
   },
 });
