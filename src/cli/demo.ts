@@ -110,7 +110,7 @@ async function query(
 ): Promise<QueryAnswer> {
   return (await client.call(
     { method: 'POST', path: '/v1/graph/query/{name}' },
-    { name, parameters: { workspace, ...parameters } },
+    { name, parameters },
   )) as QueryAnswer;
 }
 
@@ -143,14 +143,29 @@ async function showGraph(client: Client, printer: Printer): Promise<void> {
       `\n${title}\n${answer.rows.length === 0 ? '  none' : table(answer.columns, answer.rows)}`,
     );
   }
-  const at = sessions.columns.indexOf('session');
-  const events = sessions.columns.indexOf('events');
-  const richest = sessions.rows.toSorted(
-    (a, b) => Number(b[events] ?? 0) - Number(a[events] ?? 0),
-  )[0];
-  const session = plainText(richest?.[at]);
-  const tree = await query(client, 'session-tree', { session });
+  const { session, tree } = await largestTree(client, sessions);
   printer.out(`\nSession ${session}\n${treeText(tree)}`);
+}
+
+/** The session that has most to show. */
+async function largestTree(
+  client: Client,
+  sessions: QueryAnswer,
+): Promise<{ readonly session: string; readonly tree: QueryAnswer }> {
+  const [workspaceAt, sessionAt] = ['workspace', 'session'].map((name) =>
+    sessions.columns.indexOf(name),
+  );
+  let largest: { session: string; tree: QueryAnswer } | undefined;
+  for (const row of sessions.rows) {
+    const session = plainText(row[sessionAt ?? 0]);
+    const tree = await query(client, 'session-tree', {
+      workspace: plainText(row[workspaceAt ?? 0]),
+      session,
+    });
+    if (tree.rows.length > (largest?.tree.rows.length ?? -1)) largest = { session, tree };
+  }
+  if (largest === undefined) throw new Error('no session is in the graph');
+  return largest;
 }
 
 async function showDeadLetters(client: Client, printer: Printer): Promise<void> {
