@@ -131,6 +131,26 @@ export const appendChecks: readonly QueueCheck[] = [
     },
   },
   {
+    name: 'keeps all or nothing of a request, whichever of its syncs fails (P1, D19, ING-T36)',
+    needs: ['faults'],
+    async run(harness) {
+      const queue = await harness.open();
+      const { failSyncs } = faultsOf(harness);
+      let kept = 0;
+      for (let after = 0; after < 4; after += 1) {
+        failSyncs(1, after);
+        const request = [...numbered('s', after, 1), ...numbered('t', after, 2)];
+        const [settled] = await Promise.allSettled([queue.append(request)]);
+        if (settled?.status === 'fulfilled') kept += 1;
+        strictEqual((await readAll(queue, 's')).items.length, kept);
+        strictEqual((await readAll(queue, 't')).items.length, kept * 2);
+        failSyncs(0);
+        await appendWhenWell(queue, numbered('u', after, 1));
+      }
+      await assertBooks(queue, { accepted: kept * 3 + 4 });
+    },
+  },
+  {
     name: 'keeps requests of one key that come side by side in the order of their calls (ING-123)',
     async run(harness) {
       const queue = await harness.open();

@@ -33,13 +33,13 @@ export const fenceChecks: readonly QueueCheck[] = [
       ok(harness.takeOver !== undefined);
       const next = await harness.takeOver();
       const late = [
-        old.append([testRecord({ data: { n: 7 } })]),
-        old.append([testRecord({ session: 'new' })]),
-        old.commit(key, one.after, cursorAt(1), null),
-        old.deadLetter(key, [letterFor(one)], one.after, cursorAt(1)),
-        old.quarantine(key, { code: 'RECORD_CORRUPT', message: 'seen by the old one' }),
+        () => old.append([testRecord({ data: { n: 7 } })]),
+        () => old.append([testRecord({ session: 'new' })]),
+        () => old.commit(key, one.after, cursorAt(1), null),
+        () => old.deadLetter(key, [letterFor(one)], one.after, cursorAt(1)),
+        () => old.quarantine(key, { code: 'RECORD_CORRUPT', message: 'seen by the old one' }),
       ];
-      for (const write of late) await assertFenced(write);
+      for (const write of late) await assertFenced(write());
       await append(next, ...numbered('s', 2, 1));
       deepStrictEqual(await pendingNumbers(next), [0, 1, 2]);
       deepStrictEqual(await next.readDeadLetters(key), []);

@@ -17,11 +17,12 @@ export interface QueueHarness {
   /** Ends the permit of the open queue. */
   loseTenure?: () => void;
   faults?: {
-    /** The next syncs fail, as many as told. */
-    failSyncs(count: number): void;
+    /** The next `count` syncs fail, once `after` others went well; 0 takes a fault away. */
+    failSyncs(count: number, after?: number): void;
     /** Syncs wait from now on; the returned function lets them go. */
     holdSyncs(): () => void;
   };
+  /** Ends whatever is open, held syncs included. */
   dispose(): Promise<void>;
 }
 

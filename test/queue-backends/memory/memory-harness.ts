@@ -8,27 +8,33 @@ import type { QueueHarness } from '../../contract/queue/harness.ts';
 export function faultySync(): {
   sync(): Promise<void>;
   readonly faults: NonNullable<QueueHarness['faults']>;
+  letGo(): void;
 } {
   let failures = 0;
-  let held: Promise<void> | undefined;
+  let passes = 0;
+  let held: PromiseWithResolvers<void> | undefined;
+  const letGo = (): void => {
+    held?.resolve();
+    held = undefined;
+  };
   return {
+    letGo,
     async sync() {
-      await held;
-      if (failures === 0) return;
-      failures -= 1;
-      throw new Error('EIO: fdatasync');
+      await held?.promise;
+      if (passes > 0) passes -= 1;
+      else if (failures > 0) {
+        failures -= 1;
+        throw new Error('EIO: fdatasync');
+      }
     },
     faults: {
-      failSyncs(count) {
+      failSyncs(count, after = 0) {
         failures = count;
+        passes = after;
       },
       holdSyncs() {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        held = promise;
-        return () => {
-          held = undefined;
-          resolve();
-        };
+        held = Promise.withResolvers<void>();
+        return letGo;
       },
     },
   };
@@ -38,7 +44,7 @@ export function faultySync(): {
 export async function memoryHarness(
   wrap: (queue: Queue) => Queue = (queue) => queue,
 ): Promise<QueueHarness> {
-  const { sync, faults } = faultySync();
+  const { sync, faults, letGo } = faultySync();
   const store = createMemoryStore(sync);
   let limits: Partial<QueueLimits> = {};
   let generation = 0;
@@ -72,6 +78,7 @@ export async function memoryHarness(
     },
     faults,
     async dispose() {
+      letGo();
       await last?.close();
     },
   };
