@@ -23,7 +23,6 @@ const nasty: readonly Uint8Array[] = [
   '{"v":1,"ev":"e","data":{"s":"\\r\\n"}}\r}',
   '{"v":1,"ev":"e","data":{"n":12345678901234567890.10}}',
   '{"v":1,"ev":"e","data":{"crc":"00000000"},"crc":"ffffffff"}',
-  '{}',
 ]
   .map((text) => Buffer.from(text))
   .concat([

@@ -2,7 +2,7 @@ import type { QueueLimits } from '#queue';
 import type { Queue } from '../../support/queue-fixtures.ts';
 
 /** What a harness can do beside opening; a backend that has no way to show one of them says so by leaving it out. */
-export type HarnessAbility = 'crash' | 'takeOver' | 'loseTenure' | 'faults';
+export type HarnessAbility = 'crash' | 'takeOver' | 'refusesStale' | 'loseTenure' | 'faults';
 
 /** A place with one queue in it, for one check. */
 export interface QueueHarness {
@@ -14,6 +14,11 @@ export interface QueueHarness {
   crash?: () => Promise<Queue>;
   /** Opens the place a second time with a higher generation while the first queue believes it is alone. */
   takeOver?: () => Promise<Queue>;
+  /**
+   * The backend tells a writer of an older generation at once that it is fenced. Without it such a write may seem to succeed, as in a file that
+   * nobody reads any more; that it takes no effect is checked in any case.
+   */
+  refusesStale?: true;
   /** Ends the permit of the open queue. */
   loseTenure?: () => void;
   faults?: {

@@ -71,6 +71,7 @@ export const keyChecks: readonly QueueCheck[] = [
       for (const session of sessions) await append(queue, ...numbered(session, 0, 1));
       await append(queue, testRecord({ session: 's07', workspace: 'other' }));
       for (const session of sessions.slice(0, 20)) await drain(queue, session);
+      await kill(queue, 's24');
       await queue.quarantine(testKey('s21'), { code: 'CURSOR_CORRUPT', message: 'it is damaged' });
       for (const restart of [false, true]) {
         if (restart) queue = await harness.reopen();
@@ -97,6 +98,7 @@ export const keyChecks: readonly QueueCheck[] = [
         );
         deepStrictEqual(await some({ workspace: 'other' }), [testKey('s07', 'other')]);
         deepStrictEqual(await some({ state: 'quarantined' }), [testKey('s21')]);
+        ok((await some({ state: 'dead' })).includes(testKey('s24')));
         const active = await some({ state: 'active' });
         ok(active.includes(testKey('s20')) && !active.includes(testKey('s00')), active.join());
       }

@@ -73,6 +73,7 @@ export async function memoryHarness(
       return openNext();
     },
     takeOver: openNext,
+    refusesStale: true,
     loseTenure() {
       isLive.value = false;
     },
