@@ -9,7 +9,7 @@ import {
   type QueueBackend,
   type QueueLedger,
 } from '#queue';
-import type { Key } from '#record';
+import { parseKey, type Key } from '#record';
 import type {
   DeadLetters,
   DiscardResult,
@@ -184,8 +184,9 @@ class QueueDeadLetters implements DeadLetters {
         yield { ...status, letters: await this.#lettersOf(status) };
       return;
     }
-    if (from?.at !== undefined) {
-      const status = await this.#ledger.keyStatus(from.key);
+    const begun = from?.at === undefined ? undefined : parseKey(from.key);
+    if (begun !== undefined) {
+      const status = await this.#ledger.keyStatus(begun);
       if (status !== undefined && matchesKey(filter, status))
         yield { ...status, letters: await this.#lettersOf(status) };
     }

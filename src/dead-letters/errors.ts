@@ -12,9 +12,3 @@ export const filterTooWide: ErrorFactory<Record<string, never>> = defineError(
   'reject',
   () => 'a discard needs a filter: name an id, session, workspace, code, event or time',
 );
-
-export const pageTokenInvalid: ErrorFactory<{ token: string }> = defineError(
-  'PAGE_TOKEN_INVALID',
-  'reject',
-  ({ token }) => `${JSON.stringify(token.slice(0, 80))} is no page token; begin again without one`,
-);

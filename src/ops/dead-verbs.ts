@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
-import { deadLetterUnknown, type Letter, type LetterFilter } from '#dead-letters';
+import { deadLetterUnknown, type Letter, type LetterFilter, type LetterPage } from '#dead-letters';
 import { findSession, maySee } from './session-lookup.ts';
 import { type Caller, type Verb, defineVerb } from './verb.ts';
 
@@ -39,6 +39,30 @@ function rowOf(letter: Letter) {
     state: letter.outcome.kind,
     retired: letter.isRetired,
     bytes: letter.payload.length,
+  };
+}
+
+const letterPage = Type.Object({
+  dead_letters: Type.Array(letterRow),
+  next_page_token: Type.Optional(Type.String()),
+});
+
+function pageOf({ letters, nextPageToken }: LetterPage) {
+  return {
+    dead_letters: letters.map(rowOf),
+    ...(nextPageToken === undefined ? {} : { next_page_token: nextPageToken }),
+  };
+}
+
+const pageMembers = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  page_token: Type.Optional(Type.String({ maxLength: 1024 })),
+};
+
+function placeOf(input: { readonly limit?: number; readonly page_token?: string }) {
+  return {
+    limit: input.limit ?? 100,
+    ...(input.page_token === undefined ? {} : { pageToken: input.page_token }),
   };
 }
 
@@ -82,26 +106,15 @@ export const deadListVerb: Verb = defineVerb({
   input: Type.Object(
     {
       ...filterMembers,
+      ...pageMembers,
       retired: Type.Optional(Type.Boolean()),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-      page_token: Type.Optional(Type.String()),
     },
     { additionalProperties: false },
   ),
-  output: Type.Object({
-    dead_letters: Type.Array(letterRow),
-    next_page_token: Type.Optional(Type.String()),
-  }),
+  output: letterPage,
   http: { method: 'GET', path: '/v1/dead-letters' },
   async run(context, input, caller) {
-    const page = await context.deadLetters.list(filterOf(input, caller), {
-      limit: input.limit ?? 100,
-      ...(input.page_token === undefined ? {} : { pageToken: input.page_token }),
-    });
-    return {
-      dead_letters: page.letters.map(rowOf),
-      ...(page.nextPageToken === undefined ? {} : { next_page_token: page.nextPageToken }),
-    };
+    return pageOf(await context.deadLetters.list(filterOf(input, caller), placeOf(input)));
   },
 });
 
@@ -111,15 +124,14 @@ export const deadOfSessionVerb: Verb = defineVerb({
   effect: 'read',
   scope: 'ops:read',
   input: Type.Object(
-    { session: Type.String(), workspace: Type.Optional(Type.String()) },
+    { session: Type.String(), workspace: Type.Optional(Type.String()), ...pageMembers },
     { additionalProperties: false },
   ),
-  output: Type.Object({ dead_letters: Type.Array(letterRow) }),
+  output: letterPage,
   http: { method: 'GET', path: '/v1/sessions/{session}/dead-letters' },
   async run(context, input, caller) {
     const { key } = await findSession(context, input.session, input.workspace, caller);
-    const { letters } = await context.deadLetters.list({ key, withRetired: true }, { limit: 1000 });
-    return { dead_letters: letters.map(rowOf) };
+    return pageOf(await context.deadLetters.list({ key, withRetired: true }, placeOf(input)));
   },
 });
 
@@ -183,12 +195,14 @@ export const deadRequeueSessionVerb: Verb = defineVerb({
     { session: Type.String(), workspace: Type.Optional(Type.String()) },
     { additionalProperties: false },
   ),
-  output: Type.Object({ requeued: Type.Array(requeued) }),
+  output: Type.Object({ requeued: Type.Array(requeued), more: Type.Boolean() }),
+  countOf: (output) => output.requeued.length,
   http: { method: 'POST', path: '/v1/sessions/{session}/dead-letters/requeue', status: 202 },
   async run(context, input, caller) {
     const { key } = await findSession(context, input.session, input.workspace, caller);
     const done = await context.deadLetters.requeueKey(key);
     return {
+      more: done.hasMore,
       requeued: done.requeued.map(({ id, status, epoch, position }) => ({
         id,
         status,
@@ -219,6 +233,7 @@ export const deadDiscardVerb: Verb = defineVerb({
     ids: Type.Array(Type.String()),
     more: Type.Boolean(),
   }),
+  countOf: ({ count }) => count,
   http: { method: 'POST', path: '/v1/dead-letters/discard' },
   async run(context, input, caller) {
     const { isDryRun, ids, count, hasMore } = await context.deadLetters.discard(

@@ -1,8 +1,24 @@
 import { Type } from 'typebox';
-import { type Verb, defineStreamVerb, defineVerb } from './verb.ts';
+import { forbidden } from '#access';
+import { requireAllWorkspaces } from './session-lookup.ts';
+import { type Caller, type Verb, defineStreamVerb, defineVerb } from './verb.ts';
 
 const nothing = Type.Object({}, { additionalProperties: false });
 const counts = Type.Record(Type.String(), Type.Integer());
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** A caller with some workspaces asks about these alone, whatever it names (FORBIDDEN for another). */
+function withinWorkspaces(parameters: Parameters, caller: Caller): Parameters {
+  const own = caller.workspaces;
+  if (own === undefined) return parameters;
+  const given = parameters['workspace'] ?? own;
+  const names: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const foreign = names.filter((name) => !own.some((one) => one === name));
+  if (names.length === 0 || foreign.length > 0)
+    throw forbidden({ reason: `this token may use the workspaces ${own.join(', ')} and no other` });
+  return { ...parameters, workspace: names };
+}
 
 export const graphQueryVerb: Verb = defineVerb({
   name: 'graph query',
@@ -16,13 +32,14 @@ export const graphQueryVerb: Verb = defineVerb({
   output: Type.Object({
     columns: Type.Array(Type.String()),
     rows: Type.Array(Type.Array(Type.Unknown())),
+    /** Rows were left out by the query's limit. */
+    has_more: Type.Boolean(),
   }),
   http: { method: 'POST', path: '/v1/graph/query/{name}' },
   async run(context, input, caller) {
-    const [only, ...others] = caller.workspaces ?? [];
-    const bound = only !== undefined && others.length === 0 ? { workspace: only } : {};
-    const result = await context.graph.query(input.name, { ...input.parameters, ...bound });
-    return { columns: [...result.columns], rows: result.rows.map((row) => [...row]) };
+    const parameters = withinWorkspaces(input.parameters ?? {}, caller);
+    const { columns, rows, hasMore } = await context.graph.query(input.name, parameters);
+    return { columns: [...columns], rows: rows.map((row) => [...row]), has_more: hasMore };
   },
 });
 
@@ -34,7 +51,8 @@ export const graphDigestVerb: Verb = defineVerb({
   input: nothing,
   output: Type.Object({ digest: Type.String(), nodes: Type.Integer(), edges: Type.Integer() }),
   http: { method: 'GET', path: '/v1/graph/digest' },
-  async run(context) {
+  async run(context, _input, caller) {
+    requireAllWorkspaces(caller, 'the digest');
     const { digest, nodes, edges } = await context.graph.digest();
     return { digest, nodes, edges };
   },
@@ -53,7 +71,8 @@ export const graphStatsVerb: Verb = defineVerb({
     types: counts,
   }),
   http: { method: 'GET', path: '/v1/graph/stats' },
-  async run(context) {
+  async run(context, _input, caller) {
+    requireAllWorkspaces(caller, 'the count of nodes and edges');
     const { nodes, edges, labels, types } = await context.graph.stats();
     return { nodes, edges, labels: { ...labels }, types: { ...types } };
   },
@@ -67,5 +86,8 @@ export const graphExportVerb: Verb = defineStreamVerb({
   input: nothing,
   mediaType: 'application/x-ndjson',
   http: { method: 'GET', path: '/v1/graph/export' },
-  run: (context) => Promise.resolve(context.graph.export()),
+  async run(context, _input, caller) {
+    requireAllWorkspaces(caller, 'the export');
+    return context.graph.export();
+  },
 });

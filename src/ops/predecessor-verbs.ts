@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
-import type { Letter } from '#dead-letters';
-import { findSession } from './session-lookup.ts';
+import { findWorker } from './session-lookup.ts';
 import { type Verb, defineVerb } from './verb.ts';
 
 /** The predecessor's routes as views of the same acts (ING-946). */
 
 const listMax = 1000;
+/** Calls of a thousand letters each: these routes know no pages. */
+const callsMax = 100;
 
 export const queuesDeadListVerb: Verb = defineVerb({
   name: 'queues dead-letter',
@@ -27,11 +28,10 @@ export const queuesDeadListVerb: Verb = defineVerb({
   async run(context, _input, caller) {
     const filter = caller.workspaces === undefined ? {} : { visibleWorkspaces: caller.workspaces };
     const { letters } = await context.deadLetters.list(filter, { limit: listMax });
-    const byKey = new Map<string, Letter[]>();
-    for (const letter of letters) byKey.set(letter.key, [...(byKey.get(letter.key) ?? []), letter]);
+    const byKey = Map.groupBy(letters, ({ key }) => key);
     return {
       dead_letters: [...byKey].map(([key, list]) => ({
-        worker_key: key,
+        worker_key: key as string,
         item_count: list.length,
         last_error: list.at(-1)?.error.message ?? '',
         last_ts: Date.parse(list.at(-1)?.ts ?? '') / 1000,
@@ -49,11 +49,17 @@ export const queuesReplayVerb: Verb = defineVerb({
   scope: 'ops:write',
   input: workerKey,
   output: Type.Object({ worker_key: Type.String(), replayed: Type.Integer() }),
+  countOf: ({ replayed }) => replayed,
   http: { method: 'POST', path: '/queues/dead-letter/{worker_key}/replay' },
   async run(context, input, caller) {
-    const { key } = await findSession(context, input.worker_key, undefined, caller);
-    const { requeued } = await context.deadLetters.requeueKey(key);
-    return { worker_key: key as string, replayed: requeued.length };
+    const { key } = await findWorker(context, input.worker_key, caller);
+    let replayed = 0;
+    for (let calls = 0, hasMore = true; hasMore && calls < callsMax; calls += 1) {
+      const done = await context.deadLetters.requeueKey(key);
+      replayed += done.requeued.length;
+      hasMore = done.hasMore && done.requeued.length > 0;
+    }
+    return { worker_key: key as string, replayed };
   },
 });
 
@@ -64,14 +70,20 @@ export const queuesPurgeVerb: Verb = defineVerb({
   scope: 'ops:write',
   input: workerKey,
   output: Type.Object({ worker_key: Type.String(), purged: Type.Integer() }),
+  countOf: ({ purged }) => purged,
   http: { method: 'POST', path: '/queues/dead-letter/{worker_key}/purge' },
   async run(context, input, caller) {
-    const { key } = await findSession(context, input.worker_key, undefined, caller);
-    const { count } = await context.deadLetters.discard(
-      { key },
-      { principal: caller.principal },
-      { isDryRun: false },
-    );
-    return { worker_key: key as string, purged: count };
+    const { key } = await findWorker(context, input.worker_key, caller);
+    let purged = 0;
+    for (let calls = 0, hasMore = true; hasMore && calls < callsMax; calls += 1) {
+      const done = await context.deadLetters.discard(
+        { key },
+        { principal: caller.principal },
+        { isDryRun: false },
+      );
+      purged += done.count;
+      hasMore = done.hasMore && done.count > 0;
+    }
+    return { worker_key: key as string, purged };
   },
 });

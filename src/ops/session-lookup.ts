@@ -1,3 +1,4 @@
+import { forbidden } from '#access';
 import type { KeyStatus } from '#queue';
 import { encodeKey, parseKey } from '#record';
 import { sessionAmbiguous, sessionUnknown } from './errors.ts';
@@ -9,6 +10,26 @@ const ambiguityMax = 20;
 
 export function maySee(caller: Caller, workspace: string): boolean {
   return caller.workspaces === undefined || caller.workspaces.includes(workspace);
+}
+
+/** Throws FORBIDDEN for an answer about the whole root, unless the caller may use all of it. */
+export function requireAllWorkspaces(caller: Caller, what: string): void {
+  if (caller.workspaces === undefined) return;
+  throw forbidden({
+    reason: `${what} tells of all workspaces, this token may use ${caller.workspaces.join(', ')}`,
+  });
+}
+
+/** A session by its key, or by its id while that is unique: as the predecessor's routes name it (ING-946). */
+export async function findWorker(
+  context: OpsContext,
+  workerKey: string,
+  caller: Caller,
+): Promise<KeyStatus> {
+  const key = parseKey(workerKey);
+  const status = key === undefined ? undefined : await context.ledger.keyStatus(key);
+  if (status !== undefined && maySee(caller, status.workspace)) return status;
+  return findSession(context, workerKey, undefined, caller);
 }
 
 /** A session by id and workspace, by id alone while it is unique (ING-028), or by its key. */

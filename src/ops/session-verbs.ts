@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { KeyStatus } from '#queue';
-import { type Key, type Position, parsePosition } from '#record';
+import type { Key, Position } from '#record';
 import { waitTimedOut } from './errors.ts';
 import type { OpsContext } from './ops-context.ts';
 import { findSession, maySee } from './session-lookup.ts';
@@ -68,7 +68,7 @@ export const sessionsListVerb: Verb = defineVerb({
   input: Type.Object(
     {
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-      page_token: Type.Optional(Type.String()),
+      page_token: Type.Optional(Type.String({ maxLength: 1024 })),
       state: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('quarantined')])),
       workspace: Type.Optional(Type.String()),
       session: Type.Optional(Type.String()),
@@ -134,7 +134,7 @@ export const sessionsShowVerb: Verb = defineVerb({
       session: Type.String({ minLength: 1 }),
       workspace: Type.Optional(Type.String()),
       wait: Type.Optional(Type.Literal('applied')),
-      position: Type.Optional(Type.String()),
+      position: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
       timeout: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 })),
     },
     { additionalProperties: false },
@@ -144,10 +144,7 @@ export const sessionsShowVerb: Verb = defineVerb({
   async run(context, input, caller) {
     const status = await findSession(context, input.session, input.workspace, caller);
     if (input.wait !== 'applied') return rowOf(context, status);
-    const asked =
-      input.position !== undefined && parsePosition(input.position) !== undefined
-        ? (input.position as Position)
-        : status.end;
+    const asked = (input.position ?? status.end) as Position;
     await waitApplied(context, status.key, asked, input.timeout ?? waitMsDefault, caller.signal);
     return rowOf(context, await findSession(context, input.session, status.workspace, caller));
   },

@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
-import { isMillraceError } from '#base';
+import { Type, type Static } from 'typebox';
+import { isMillraceError, messageOf } from '#base';
 import { waitTimedOut } from './errors.ts';
-import type { Degradation, OpsContext } from './ops-context.ts';
+import type { Degradation, DiskFacts, OpsContext } from './ops-context.ts';
 import { type Verb, defineVerb } from './verb.ts';
 
 const degradation = Type.Object({
@@ -26,18 +26,77 @@ const statusOutput = Type.Object({
   sessions: Type.Object({ known: Type.Integer(), active: Type.Integer() }),
   backlog_bytes: Type.Integer(),
   workers: Type.Record(Type.String(), Type.Integer()),
-  store: Type.Object({ graph_id: Type.String() }),
-  disk: Type.Object({
-    path: Type.String(),
-    free_bytes: Type.Integer(),
-    total_bytes: Type.Integer(),
-  }),
+  store: Type.Object({ graph_id: Type.Union([Type.String(), Type.Null()]) }),
+  disk: Type.Union([
+    Type.Object({
+      path: Type.Union([Type.String(), Type.Null()]),
+      free_bytes: Type.Integer(),
+      total_bytes: Type.Integer(),
+    }),
+    Type.Null(),
+  ]),
   version: Type.String(),
+  /** The predecessor's names for the same (ING-948). */
+  server_version: Type.String(),
+  active_sessions: Type.Integer(),
+  metrics: Type.Object({
+    accepted_total: Type.Integer(),
+    written_total: Type.Integer(),
+    in_queue_total: Type.Integer(),
+    dead_letter_total: Type.Integer(),
+    residual: Type.Integer(),
+    degraded: Type.Boolean(),
+  }),
 });
+
+type StatusOutput = Static<typeof statusOutput>;
 
 /** Everything that keeps the daemon from being well, in words, with the time since when. */
 function degradations(context: OpsContext): readonly Degradation[] {
   return [...context.ledger.trouble(), ...context.drain.status().trouble, ...context.degraded()];
+}
+
+/** Null, and one more degradation, when the disk does not answer: the books are shown all the same. */
+async function readDisk(
+  context: OpsContext,
+): Promise<{ readonly facts: DiskFacts | null; readonly trouble: readonly Degradation[] }> {
+  try {
+    return { facts: await context.disk(), trouble: [] };
+  } catch (error) {
+    const since = new Date(context.clock.now()).toISOString();
+    const message = `the disk does not tell its space: ${messageOf(error)}`;
+    return { facts: null, trouble: [{ code: 'DISK_SILENT', message, since }] };
+  }
+}
+
+function booksOf(context: OpsContext) {
+  const totals = context.ledger.totals();
+  const { accepted, applied, pending, dead, discarded, duplicates, oldestPendingMs } = totals;
+  const ageMs = oldestPendingMs === null ? null : context.clock.now() - oldestPendingMs;
+  return {
+    accepted,
+    applied,
+    pending,
+    dead,
+    discarded,
+    duplicates,
+    residual: accepted - applied - pending - dead - discarded,
+    quarantined: totals.quarantinedKeys,
+    oldest_pending_ms: ageMs === null ? null : Math.max(0, ageMs),
+    sessions: { known: totals.knownKeys, active: totals.activeKeys },
+    backlog_bytes: totals.backlogBytes,
+  };
+}
+
+/** Without credentials: counts and states only (ING-948). */
+function withoutWords(status: StatusOutput): StatusOutput {
+  const message = 'ask with a token of scope ops:read';
+  return {
+    ...status,
+    degraded: status.degraded.map(({ code, since }) => ({ code, message, since })),
+    store: { graph_id: null },
+    disk: status.disk === null ? null : { ...status.disk, path: null },
+  };
 }
 
 export const statusVerb: Verb = defineVerb({
@@ -48,33 +107,35 @@ export const statusVerb: Verb = defineVerb({
   input: Type.Object({}, { additionalProperties: false }),
   output: statusOutput,
   http: { method: 'GET', path: '/v1/status', aliases: [{ method: 'GET', path: '/status' }] },
-  async run(context) {
-    const totals = context.ledger.totals();
-    const disk = await context.disk();
-    const degraded = degradations(context);
-    return {
-      status: degraded.length === 0 ? ('ok' as const) : ('degraded' as const),
+  async run(context, _input, caller) {
+    const { facts, trouble } = await readDisk(context);
+    const degraded = [...degradations(context), ...trouble];
+    const books = booksOf(context);
+    const { product } = context.versions;
+    const status: StatusOutput = {
+      status: degraded.length === 0 ? 'ok' : 'degraded',
       state: context.state(),
-      accepted: totals.accepted,
-      applied: totals.applied,
-      pending: totals.pending,
-      dead: totals.dead,
-      discarded: totals.discarded,
-      duplicates: totals.duplicates,
-      residual: totals.accepted - totals.applied - totals.pending - totals.dead - totals.discarded,
-      quarantined: totals.quarantinedKeys,
-      degraded: [...degraded],
-      oldest_pending_ms:
-        totals.oldestPendingMs === null
-          ? null
-          : Math.max(0, context.clock.now() - totals.oldestPendingMs),
-      sessions: { known: totals.knownKeys, active: totals.activeKeys },
-      backlog_bytes: totals.backlogBytes,
+      ...books,
+      degraded,
       workers: { ...context.drain.status().workers },
       store: { graph_id: context.graph.graphId },
-      disk: { path: disk.path, free_bytes: disk.freeBytes, total_bytes: disk.totalBytes },
-      version: context.versions.product,
+      disk:
+        facts === null
+          ? null
+          : { path: facts.path, free_bytes: facts.freeBytes, total_bytes: facts.totalBytes },
+      version: product,
+      server_version: product,
+      active_sessions: books.sessions.active,
+      metrics: {
+        accepted_total: books.accepted,
+        written_total: books.applied,
+        in_queue_total: books.pending,
+        dead_letter_total: books.dead,
+        residual: books.residual,
+        degraded: degraded.length > 0,
+      },
     };
+    return caller.scopes.has('ops:read') ? status : withoutWords(status);
   },
 });
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
+import { forbidden, type TokenView } from '#access';
 import { tokenUnknown } from './errors.ts';
-import type { TokenView } from './ops-context.ts';
-import { type Verb, defineVerb } from './verb.ts';
+import { type Caller, type Verb, defineVerb } from './verb.ts';
 
 const tokenRow = Type.Object({
   name: Type.String(),
@@ -19,6 +19,16 @@ function rowOf(view: TokenView) {
     created_at: view.createdAt,
     expires_at: view.expiresAt ?? null,
   };
+}
+
+/** Who may use some workspaces only has no power over tokens that may use others: else it could give itself all. */
+function requirePowerOver(caller: Caller, workspaces: readonly string[] | undefined): void {
+  const own = caller.workspaces;
+  if (own === undefined) return;
+  if (workspaces !== undefined && workspaces.every((name) => own.includes(name))) return;
+  throw forbidden({
+    reason: `this token may use the workspaces ${own.join(', ')} only, so it can make and revoke tokens for no others`,
+  });
 }
 
 const scopesDefault = ['ingest:write', 'ingest:read'];
@@ -39,7 +49,8 @@ export const tokensAddVerb: Verb = defineVerb({
   ),
   output: Type.Object({ token: Type.String(), ...tokenRow.properties }),
   http: { method: 'POST', path: '/v1/tokens' },
-  async run(context, input) {
+  async run(context, input, caller) {
+    requirePowerOver(caller, input.workspaces);
     const { token, view } = await context.tokens.add({
       name: input.name,
       scopes: input.scopes ?? scopesDefault,
@@ -69,7 +80,9 @@ export const tokensRevokeVerb: Verb = defineVerb({
   input: Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
   output: Type.Object({ name: Type.String(), revoked: Type.Literal(true) }),
   http: { method: 'DELETE', path: '/v1/tokens/{name}' },
-  async run(context, input) {
+  async run(context, input, caller) {
+    const known = (await context.tokens.list()).find(({ name }) => name === input.name);
+    if (known !== undefined) requirePowerOver(caller, known.workspaces);
     if (!(await context.tokens.revoke(input.name))) throw tokenUnknown({ name: input.name });
     return { name: input.name, revoked: true as const };
   },

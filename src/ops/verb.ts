@@ -1,4 +1,6 @@
 import type { Static, TSchema } from 'typebox';
+import { isMillraceError } from '#base';
+import { opsAudited } from '#signals';
 import type { OpsContext } from './ops-context.ts';
 
 /** Scopes of this area (ING-016). */
@@ -49,31 +51,65 @@ export interface Verb<I extends TSchema = TSchema, O extends TSchema = TSchema> 
   run(context: OpsContext, input: Static<I>, caller: Caller): Promise<VerbResult<O>>;
 }
 
-/** A verb with the types of its own schemas checked. */
-export function defineVerb<I extends TSchema, O extends TSchema>(verb: {
+interface VerbWords {
   readonly name: string;
   readonly summary: string;
-  readonly effect: 'read' | 'write' | 'destroy';
   readonly scope: VerbScope | null;
-  readonly input: I;
-  readonly output: O;
   readonly http: VerbHttp;
-  run(context: OpsContext, input: Static<I>, caller: Caller): Promise<Static<O>>;
-}): Verb {
-  return { ...verb, output: { kind: 'json', schema: verb.output } } as unknown as Verb;
+}
+
+/** A verb with the types of its own schemas checked. One that is no read tells the audit channel of each run, done or refused. */
+export function defineVerb<I extends TSchema, O extends TSchema>(
+  verb: VerbWords & {
+    readonly effect: 'read' | 'write' | 'destroy';
+    readonly input: I;
+    readonly output: O;
+    /** How many things a run touched, for the audit. */
+    readonly countOf?: (output: Static<O>) => number;
+    run(context: OpsContext, input: Static<I>, caller: Caller): Promise<Static<O>>;
+  },
+): Verb {
+  const { output, countOf, ...rest } = verb;
+  const run = verb.effect === 'read' ? verb.run : audited(verb.name, verb.run, countOf);
+  return { ...rest, output: { kind: 'json', schema: output }, run } as unknown as Verb;
 }
 
 /** A verb whose answer is a stream of bytes. */
-export function defineStreamVerb<I extends TSchema>(verb: {
-  readonly name: string;
-  readonly summary: string;
-  readonly effect: 'read';
-  readonly scope: VerbScope | null;
-  readonly input: I;
-  readonly mediaType: string;
-  readonly http: VerbHttp;
-  run(context: OpsContext, input: Static<I>, caller: Caller): Promise<AsyncIterable<Uint8Array>>;
-}): Verb {
+export function defineStreamVerb<I extends TSchema>(
+  verb: VerbWords & {
+    readonly effect: 'read';
+    readonly input: I;
+    readonly mediaType: string;
+    run(context: OpsContext, input: Static<I>, caller: Caller): Promise<AsyncIterable<Uint8Array>>;
+  },
+): Verb {
   const { mediaType, ...rest } = verb;
   return { ...rest, output: { kind: 'stream', mediaType } } as unknown as Verb;
+}
+
+type Run<I, O> = (context: OpsContext, input: I, caller: Caller) => Promise<O>;
+
+function audited<I, O>(
+  verb: string,
+  run: Run<I, O>,
+  countOf: ((output: O) => number) | undefined,
+): Run<I, O> {
+  return async (context, input, caller) => {
+    const tell = (outcome: string, count: number | null): void =>
+      opsAudited.publish(() => ({
+        verb,
+        principal: caller.principal,
+        input: { ...(input as Readonly<Record<string, unknown>>) },
+        outcome,
+        count,
+      }));
+    try {
+      const output = await run(context, input, caller);
+      tell('done', countOf?.(output) ?? null);
+      return output;
+    } catch (error) {
+      tell(isMillraceError(error) ? error.code : 'BUG', null);
+      throw error;
+    }
+  };
 }

@@ -87,6 +87,18 @@ export interface DaemonNoticed {
   readonly message: string;
 }
 
+/** An act of an operator, done or refused (ING-916). */
+export interface OpsAudited {
+  readonly verb: string;
+  readonly principal: string;
+  /** What was asked for: names, filters, reasons; never a payload or a secret. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** `done`, or the code of the refusal. */
+  readonly outcome: string;
+  /** How many things it touched; null where that has no meaning. */
+  readonly count: number | null;
+}
+
 export const requestFinished: Channel<RequestFinished> = defineChannel(
   'millrace:http:request-finished',
 );
@@ -107,3 +119,4 @@ export const recordDead: Channel<RecordDead> = defineChannel('millrace:drain:rec
 export const workerChanged: Channel<WorkerChanged> = defineChannel('millrace:drain:worker-changed');
 export const daemonChanged: Channel<DaemonChanged> = defineChannel('millrace:daemon:changed');
 export const daemonNoticed: Channel<DaemonNoticed> = defineChannel('millrace:daemon:noticed');
+export const opsAudited: Channel<OpsAudited> = defineChannel('millrace:ops:audited');
