@@ -71,7 +71,7 @@ export const fenceChecks: readonly QueueCheck[] = [
     },
   },
   {
-    name: 'writes nothing once its permit has ended (P6, ING-236)',
+    name: 'writes nothing once its permit has ended, and closes all the same (P6, P10, ING-236)',
     needs: ['loseTenure'],
     async run(harness) {
       const queue = await harness.open();
@@ -82,6 +82,7 @@ export const fenceChecks: readonly QueueCheck[] = [
       await assertFenced(queue.append([testRecord()]));
       await assertFenced(queue.commit(key, one.after, cursorAt(1), null));
       await assertFenced(queue.deadLetter(key, [letterFor(one)], one.after, cursorAt(1)));
+      await queue.close();
       const again = await harness.reopen();
       deepStrictEqual(await pendingNumbers(again), [0]);
       await assertBooks(again, { accepted: 1, pending: 1 });
