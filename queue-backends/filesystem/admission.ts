@@ -1,11 +1,11 @@
 import { assert } from '#base';
-import type { AppendInput } from '#queue';
-import { contentDigest } from '#record';
+import { type AppendInput, type DeadLetterRecord, deadLetterState } from '#queue';
+import { type Key, contentDigest, parsePosition } from '#record';
 import type { DedupEntry } from '#state';
-import type { SeenContent } from './append.ts';
 import type { Engine } from './engine.ts';
-import { letterIdAt } from './dead-file.ts';
-import type { KeyState } from './key-state.ts';
+import type { Flight, KeyState } from './key-state.ts';
+import { letterIdAt } from './letters.ts';
+import type { SettledLetter } from './payloads.ts';
 
 /** What is to become of one record; pure but for look-ups in the index. */
 export type Verdict =
@@ -13,9 +13,7 @@ export type Verdict =
       readonly kind: 'store';
       readonly state: KeyState;
       readonly input: AppendInput;
-      readonly settles?: string;
-      /** The letter that it settles still counts as dead; false for one that was discarded. */
-      readonly isLive: boolean;
+      readonly settles: SettledLetter | undefined;
     }
   /** `twin`: index among the stored records of this very request. */
   | {
@@ -30,98 +28,148 @@ export type Verdict =
       readonly offset: number;
       readonly storedSha256: string;
     }
-  | { readonly kind: 'foreign'; readonly state: KeyState; readonly owner: string };
+  | { readonly kind: 'foreign'; readonly owner: string };
 
-export type Open =
-  | { readonly kind: 'wait'; readonly inFlight: Promise<boolean> }
-  | { readonly kind: 'compare'; readonly state: KeyState; readonly entry: DedupEntry };
+export type Storable = Extract<Verdict, { kind: 'store' }>;
 
-export interface Placement {
+/** A stored record whose content decides, and must be read first. */
+export interface Look {
+  readonly state: KeyState;
+  readonly entry: DedupEntry;
+}
+
+/** What a request has learnt while it was judged before. */
+export interface Learnt {
+  /** Digests of stored content, by `nameOf`; empty where nothing but the id can decide any more. */
+  readonly digests: Map<string, string>;
+  /** Letters of the keys of which a record settles one; read under the guards that are held still. */
+  readonly letters: Map<Key, readonly DeadLetterRecord[]>;
+}
+
+export interface Judgement {
   readonly verdicts: readonly Verdict[];
-  /** What must be known first; then the request is judged again from the start. */
-  readonly open?: Open;
+  /** With either of these the request is judged again, once they are known. */
+  readonly flights: readonly Flight[];
+  readonly looks: readonly Look[];
 }
 
-export function isStorable(verdict: Verdict): verdict is Extract<Verdict, { kind: 'store' }> {
-  return verdict.kind === 'store';
+export function nameOf(state: KeyState, entry: DedupEntry): string {
+  return `${state.key} ${entry.ordinal} ${entry.offset}`;
 }
 
-interface Twin {
-  readonly index: number;
-  readonly input: AppendInput;
+interface Request {
+  readonly engine: Engine;
+  readonly learnt: Learnt;
+  readonly twins: Map<string, { readonly index: number; readonly input: AppendInput }>;
+  readonly flights: Set<Flight>;
+  readonly looks: Map<string, Look>;
 }
 
-export function evaluate(
-  engine: Engine,
-  records: readonly AppendInput[],
-  seen: SeenContent,
-): Placement {
+export function judge(engine: Engine, records: readonly AppendInput[], learnt: Learnt): Judgement {
+  const request: Request = {
+    engine,
+    learnt,
+    twins: new Map(),
+    flights: new Set(),
+    looks: new Map(),
+  };
   const verdicts: Verdict[] = [];
-  const twins = new Map<string, Twin>();
   let stored = 0;
   for (const input of records) {
-    const state = engine.table.get(input.key);
-    assert(state !== undefined, `${input.key} is in memory before it is judged`);
-    const found = judge(engine, state, input, twins, seen);
-    if (found.kind === 'wait' || found.kind === 'compare') return { verdicts: [], open: found };
-    verdicts.push(found);
-    if (found.kind !== 'store') continue;
-    if (input.eventId !== undefined)
-      twins.set(`${input.key} ${input.eventId}`, { index: stored, input });
-    stored++;
+    const verdict = judgeOne(request, input);
+    if (verdict === undefined) continue;
+    verdicts.push(verdict);
+    if (verdict.kind !== 'store') continue;
+    if (input.eventId !== undefined) request.twins.set(twinName(input), { index: stored, input });
+    stored += 1;
   }
-  return { verdicts };
+  return { verdicts, flights: [...request.flights], looks: [...request.looks.values()] };
 }
 
-function judge(
-  engine: Engine,
+function twinName({ key, eventId }: AppendInput): string {
+  return `${key} ${eventId ?? ''}`;
+}
+
+/** Undefined when something must be known first; it is noted in the request. */
+function judgeOne(request: Request, input: AppendInput): Verdict | undefined {
+  const state = request.engine.table.get(input.key);
+  assert(state !== undefined, `${input.key} is in memory before it is judged`);
+  if (state.owner !== null && state.owner !== input.principal && input.mayWriteForeign !== true) {
+    if (state.opening !== undefined) return later(request, state.opening);
+    return { kind: 'foreign', owner: state.owner };
+  }
+  if (input.settles !== undefined) return judgeSettling(request, state, input, input.settles);
+  if (input.eventId === undefined) return store(state, input);
+  const twin = request.twins.get(twinName(input));
+  if (twin !== undefined) return judgeTwin(state, input, twin);
+  const inFlight = state.recent.get(input.eventId)?.inFlight;
+  if (inFlight !== undefined) return later(request, inFlight);
+  const entry = request.engine.indexer.find(state, input.eventId);
+  return entry === undefined ? store(state, input) : judgeKnown(request, state, input, entry);
+}
+
+function later(request: Request, flight: Flight): undefined {
+  request.flights.add(flight);
+  return undefined;
+}
+
+function store(state: KeyState, input: AppendInput, settles?: SettledLetter): Verdict {
+  return { kind: 'store', state, input, settles };
+}
+
+/** A second requeue of a letter that has an outcome is refused with its outcome (ING-714). */
+function judgeSettling(
+  request: Request,
   state: KeyState,
   input: AppendInput,
-  twins: Map<string, Twin>,
-  seen: SeenContent,
-): Verdict | Open {
-  if (state.owner !== null && state.owner !== input.principal && input.mayWriteForeign !== true)
-    return { kind: 'foreign', state, owner: state.owner };
-  if (input.eventId === undefined) return store(state, input);
-  const twin = twins.get(`${input.key} ${input.eventId}`);
-  if (twin !== undefined) return judgeTwin(state, input, twin);
-  const recent = state.recent.get(input.eventId);
-  if (recent?.inFlight !== undefined) return { kind: 'wait', inFlight: recent.inFlight };
-  const entry = engine.indexer.find(state, input.eventId);
-  return entry === undefined ? store(state, input) : judgeKnown(state, input, entry, seen);
-}
-
-function store(state: KeyState, input: AppendInput): Verdict {
-  return input.settles === undefined
-    ? { kind: 'store', state, input, isLive: false }
-    : { kind: 'store', state, input, settles: input.settles, isLive: true };
+  id: string,
+): Verdict | undefined {
+  const inFlight = state.settling.get(id);
+  if (inFlight !== undefined) return later(request, inFlight);
+  const letter = request.learnt.letters.get(state.key)?.find((one) => one.id === id);
+  if (letter?.outcome.kind !== 'live')
+    throw deadLetterState({ id, outcome: letter?.outcome.kind ?? 'unknown' });
+  const at = parsePosition(letter.at)?.offset ?? 0;
+  const { eventId: eid } = letter;
+  return store(state, input, { id, at, ...(eid === undefined ? {} : { eid }) });
 }
 
 /** Two records of one id in one request. */
-function judgeTwin(state: KeyState, input: AppendInput, twin: Twin): Verdict {
+function judgeTwin(
+  state: KeyState,
+  input: AppendInput,
+  twin: { readonly index: number; readonly input: AppendInput },
+): Verdict {
   const isDerived = input.isDerivedId === true || twin.input.isDerivedId === true;
-  const digest = contentDigest(twin.input.raw);
-  if (!isDerived && digest !== contentDigest(input.raw))
-    return { kind: 'conflict', state, offset: state.nextOffset, storedSha256: digest };
+  const storedSha256 = contentDigest(twin.input.raw);
+  if (!isDerived && storedSha256 !== contentDigest(input.raw))
+    return { kind: 'conflict', state, offset: state.nextOffset, storedSha256 };
   return { kind: 'duplicate', state, offset: 0, twin: twin.index };
 }
 
+/** ING-515, ING-517 */
 function judgeKnown(
+  request: Request,
   state: KeyState,
   input: AppendInput,
   entry: DedupEntry,
-  seen: SeenContent,
-): Verdict | Open {
-  if (input.settles !== undefined) return store(state, input);
-  const isDerived = entry.isDerivedId || input.isDerivedId === true;
-  if (!isDerived) {
-    const stored = seen.get(`${state.key} ${entry.offset}`);
-    if (stored === undefined) return { kind: 'compare', state, entry };
-    if (stored !== '' && stored !== contentDigest(input.raw))
-      return { kind: 'conflict', state, offset: entry.offset, storedSha256: stored };
+): Verdict | undefined {
+  const { offset } = entry;
+  if (!entry.isDerivedId && input.isDerivedId !== true) {
+    const storedSha256 = request.learnt.digests.get(nameOf(state, entry));
+    if (storedSha256 === undefined) {
+      request.looks.set(nameOf(state, entry), { state, entry });
+      return undefined;
+    }
+    if (storedSha256 !== '' && storedSha256 !== contentDigest(input.raw))
+      return { kind: 'conflict', state, offset, storedSha256 };
   }
-  if (entry.status === 'live') return { kind: 'duplicate', state, offset: entry.offset };
-  // Of a dead one the re-send is a requeue by its client; a discarded one counts as new (ING-515, ING-717).
-  if (entry.status === 'discarded') return { kind: 'store', state, input, isLive: false };
-  return { kind: 'store', state, input, settles: letterIdAt(state, entry.offset), isLive: true };
+  if (entry.status === 'live') return { kind: 'duplicate', state, offset };
+  // Of a dead one the re-send is a requeue by its client; a discarded one counts as new (ING-717).
+  if (entry.status === 'discarded') return store(state, input);
+  const id = letterIdAt(state, offset);
+  const inFlight = state.settling.get(id);
+  if (inFlight !== undefined) return later(request, inFlight);
+  const eid = input.eventId;
+  return store(state, input, { id, at: offset, ...(eid === undefined ? {} : { eid }) });
 }

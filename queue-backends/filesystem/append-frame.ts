@@ -1,12 +1,22 @@
 import type { MillraceError } from '#base';
 import type { AppendInput } from '#queue';
+import { settleDuplicates } from './duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
 import { type FrameKind, frameKinds } from './frame.ts';
 import type { JournalEntry } from './journal.ts';
-import type { KeyState } from './key-state.ts';
-import { type AppendMeta, appendMetaOffset } from './payloads.ts';
-import { addToTail } from './session-files.ts';
-import { storedBytes, writeStored } from './stored-line.ts';
+import { type Flight, type KeyState, dirty } from './key-state.ts';
+import { takeLetter } from './letters.ts';
+import {
+  type AppendKey,
+  type AppendMeta,
+  type AppendRecord,
+  type EpochOpening,
+  type SettledLetter,
+  appendMetaOffset,
+} from './payloads.ts';
+import { requeueLine } from './requeue-line.ts';
+import { addToTail } from './tail.ts';
+import { writeStored } from './stored-line.ts';
 
 /** One record that was given its place. */
 export interface PlacedRecord {
@@ -14,104 +24,202 @@ export interface PlacedRecord {
   readonly input: AppendInput;
   readonly offset: number;
   readonly length: number;
-  /** What the books do when it is durable: a requeue moves one from dead to pending, anything else is accepted. */
-  readonly isRequeue: boolean;
+  readonly settles: SettledLetter | undefined;
 }
 
-/** The frame of one request: all of its records, or none (QFS-01, ING-113). */
+/** What the frame took in hand of one key, to be given back if it fails. */
+interface KeyPart {
+  readonly state: KeyState;
+  readonly duplicates: number;
+  /** Those of `duplicates` that waited before this request. */
+  readonly carried: number;
+  readonly isOpening: boolean;
+  readonly ownerBefore: string | null;
+}
+
+/** The frame of one request: all of its records, or none (QFS-01, ING-113). Made and submitted in the step that chose the positions. */
 export class AppendFrame implements JournalEntry {
   readonly kind: FrameKind = frameKinds.append;
   readonly recordCount: number;
   readonly payloadBytes: number;
-  /** Resolves true when durable, false when it failed: what a request with the same id waits for (ING-520). */
-  readonly settled: Promise<boolean>;
+  /** What a request with one of its ids waits for (ING-520). */
+  readonly settled: Flight;
+  /** Set before `settled` resolves false. */
+  error: MillraceError | undefined;
   readonly #engine: Engine;
   readonly #placed: readonly PlacedRecord[];
+  readonly #parts: readonly KeyPart[];
+  readonly #records: readonly AppendRecord[];
   readonly #meta: Buffer;
   readonly #acceptedMs: number;
-  readonly #onDurable: (sequence: number) => void;
-  readonly #onFailed: (error: MillraceError) => void;
   #lines: Uint8Array[] = [];
-  #settle: (isDurable: boolean) => void = () => undefined;
+  #settle: (isDurable: boolean) => void;
 
   constructor(
     engine: Engine,
     placed: readonly PlacedRecord[],
-    meta: AppendMeta,
-    onDurable: (sequence: number) => void,
-    onFailed: (error: MillraceError) => void,
+    ownersBefore: ReadonlyMap<KeyState, string | null>,
+    duplicates: ReadonlyMap<KeyState, number>,
   ) {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.settled = promise;
+    this.#settle = resolve;
     this.#engine = engine;
     this.#placed = placed;
+    this.#acceptedMs = engine.options.clock.now();
+    const keys: AppendKey[] = [];
+    const states = [...new Set([...ownersBefore.keys(), ...duplicates.keys()])];
+    this.#parts = states.map((state) => {
+      const carried = state.pendingDuplicates;
+      const count = carried + (duplicates.get(state) ?? 0);
+      const isOpening = !state.isOpen && state.opening === undefined;
+      keys.push(keyOf(state, count, isOpening));
+      const ownerBefore = ownersBefore.get(state) ?? null;
+      return { state, duplicates: count, carried, isOpening, ownerBefore };
+    });
+    this.#records = recordsOf(placed, states);
+    const meta: AppendMeta = { keys, records: this.#records, t: this.#acceptedMs };
     this.#meta = Buffer.from(JSON.stringify(meta), 'utf8');
-    this.#acceptedMs = meta.t;
-    this.#onDurable = onDurable;
-    this.#onFailed = onFailed;
-    this.recordCount = placed.length;
     let bytes = appendMetaOffset + this.#meta.length;
     for (const { length } of placed) bytes += length;
     this.payloadBytes = bytes;
-    this.settled = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
+    this.recordCount = placed.length;
+    this.#reserve();
+  }
+
+  #reserve(): void {
+    for (const { state, isOpening, duplicates, carried } of this.#parts) {
+      if (isOpening) state.opening = this.settled;
+      this.#engine.pendingDuplicates += duplicates - carried;
+      state.pendingDuplicates = 0;
+    }
+    for (const { state, input, offset, length, settles } of this.#placed) {
+      if (settles !== undefined) state.settling.set(settles.id, this.settled);
+      if (input.eventId === undefined) continue;
+      const isDerivedId = input.isDerivedId === true;
+      const entry = {
+        ordinal: state.ordinal,
+        offset,
+        length,
+        status: 'live',
+        isDerivedId,
+      } as const;
+      state.recent.set(input.eventId, { entry, inFlight: this.settled });
+    }
   }
 
   write(buffer: Buffer, at: number): void {
     buffer.writeUInt32LE(this.#meta.length, at);
     let end = at + appendMetaOffset + this.#meta.copy(buffer, at + appendMetaOffset);
-    this.#lines = this.#placed.map(({ input }) => {
+    const lines: Uint8Array[] = [];
+    for (const { input } of this.#placed) {
       const start = end;
       end = writeStored(buffer, start, input.raw);
-      return buffer.subarray(start, end);
-    });
+      lines.push(buffer.subarray(start, end));
+    }
+    this.#lines = lines;
   }
 
-  durable(sequence: number): void {
-    for (const [at, { state, offset, length, input, isRequeue }] of this.#placed.entries()) {
-      const before = state.end - state.committed;
-      const line = this.#lines[at];
-      if (line !== undefined) addToTail(state, { offset, bytes: line });
-      state.end = offset + length;
-      state.endRecords++;
-      state.lastFrame = sequence;
-      if (before === 0) state.oldestMs = this.#acceptedMs;
-      noteAccepted(this.#engine, state, isRequeue);
-      noteBacklog(this.#engine, state, before);
-      if (input.eventId !== undefined)
-        this.#engine.indexer.add(state, input.eventId, {
-          ordinal: state.ordinal,
-          offset,
-          length,
-          status: 'live',
-          isDerivedId: input.isDerivedId === true,
-        });
+  /** Recovery does the same from the payload. */
+  durable(): void {
+    const engine = this.#engine;
+    for (const { state, isOpening } of this.#parts) {
+      if (!isOpening) continue;
+      if (state.ordinal === 0) engine.totals.keys += 1;
+      state.isOpen = true;
+      state.opening = undefined;
     }
-    this.#onDurable(sequence);
+    for (let index = 0; index < this.#placed.length; index += 1) this.#takeRecord(index);
+    for (const { state, duplicates } of this.#parts) {
+      settleDuplicates(engine, state, duplicates, true);
+      dirty(state);
+      engine.filler.want(state);
+    }
     this.#settle(true);
   }
 
+  #takeRecord(index: number): void {
+    const engine = this.#engine;
+    const placed = this.#placed[index];
+    const record = this.#records[index];
+    const bytes = this.#lines[index];
+    if (placed === undefined || record === undefined || bytes === undefined) return;
+    const { state, input, offset, length, settles } = placed;
+    const before = state.end - state.committed;
+    addToTail(state, { offset, bytes });
+    state.end = offset + length;
+    state.endRecords += 1;
+    if (before === 0) state.oldestMs = this.#acceptedMs;
+    for (const totals of [state.totals, engine.totals])
+      if (settles === undefined) totals.accepted += 1;
+      else totals.dead -= 1;
+    noteBacklog(engine, state, before);
+    if (input.eventId !== undefined) {
+      const isDerivedId = input.isDerivedId === true;
+      const { ordinal } = state;
+      engine.indexer.add(state, input.eventId, {
+        ordinal,
+        offset,
+        length,
+        status: 'live',
+        isDerivedId,
+      });
+    }
+    if (settles === undefined) return;
+    state.settling.delete(settles.id);
+    takeLetter(engine, state, requeueLine(state, record, this.#acceptedMs));
+  }
+
+  /** Everything that waits behind it fails with it, so positions go on from the durable end: no hole and no ghost (QFS-03). */
   failed(error: MillraceError): void {
-    for (const { state, input } of this.#placed) {
+    for (const { state, duplicates, carried, isOpening, ownerBefore } of this.#parts) {
       state.nextOffset = state.end;
-      if (!state.isOpen) state.isOpening = false;
+      settleDuplicates(this.#engine, state, carried, false);
+      this.#engine.pendingDuplicates -= duplicates - carried;
+      if (!isOpening) continue;
+      state.opening = undefined;
+      state.owner = ownerBefore;
+    }
+    for (const { state, input, settles } of this.#placed) {
+      if (settles !== undefined) state.settling.delete(settles.id);
       if (input.eventId !== undefined && state.recent.get(input.eventId)?.inFlight === this.settled)
         state.recent.delete(input.eventId);
     }
-    this.#onFailed(error);
+    this.error = error;
     this.#settle(false);
   }
 }
 
-function noteAccepted(engine: Engine, state: KeyState, isRequeue: boolean): void {
-  if (isRequeue) {
-    state.totals.dead--;
-    engine.totals.dead--;
-  } else {
-    state.totals.accepted++;
-    engine.totals.accepted++;
-  }
+function keyOf(state: KeyState, duplicates: number, isOpening: boolean): AppendKey {
+  return {
+    k: state.key,
+    e: state.epoch,
+    o: state.ordinal,
+    ...(isOpening ? { open: openingOf(state) } : {}),
+    ...(duplicates === 0 ? {} : { dup: duplicates }),
+  };
 }
 
-export function placedBytes(input: AppendInput): number {
-  return storedBytes(input.raw);
+function openingOf(state: KeyState): EpochOpening {
+  return {
+    workspace: state.workspace,
+    session: state.session,
+    owner: state.owner,
+    cursor: state.baseCursor,
+    totals: state.baseTotals,
+    applied: state.applied,
+    isNew: state.ordinal === 0,
+  };
+}
+
+function recordsOf(placed: readonly PlacedRecord[], states: readonly KeyState[]): AppendRecord[] {
+  const [only] = states.length === 1 ? states : [];
+  return placed.map(({ state, input, offset, length, settles }) => ({
+    k: state === only ? 0 : states.indexOf(state),
+    at: offset,
+    len: length,
+    ...(input.eventId === undefined ? {} : { id: input.eventId }),
+    ...(input.isDerivedId === true ? { der: 1 as const } : {}),
+    ...(settles === undefined ? {} : { set: settles }),
+  }));
 }

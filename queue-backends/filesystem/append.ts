@@ -1,362 +1,255 @@
-import type { MillraceError } from '#base';
+import { isMillraceError } from '#base';
 import {
   type AppendInput,
   type AppendOptions,
   type AppendOutcome,
   type KeyGuard,
-  deadLetterState,
   draining,
+  queueWriteFailed,
 } from '#queue';
 import { type Key, contentDigest } from '#record';
-import type { DedupEntry } from '#state';
-import { type Placement, evaluate, isStorable } from './admission.ts';
-import { AppendFrame, type PlacedRecord, placedBytes } from './append-frame.ts';
+import {
+  type Judgement,
+  type Learnt,
+  type Look,
+  type Storable,
+  type Verdict,
+  judge,
+  nameOf,
+} from './admission.ts';
+import { AppendFrame, type PlacedRecord } from './append-frame.ts';
 import { readLetters } from './dead-file.ts';
-import { assertWriter } from './writer.ts';
 import type { Engine } from './engine.ts';
-import { type KeyState, positionOf } from './key-state.ts';
-import { type SpaceWatch, checkFraming, checkLimits } from './limits.ts';
-import type { AppendKey, AppendMeta, AppendRecord } from './payloads.ts';
+import { type Flight, type KeyState, positionOf } from './key-state.ts';
+import { checkFraming, checkRoom } from './limits.ts';
+import { loadState } from './load-key.ts';
+import { freshState } from './fresh-key.ts';
+import { quarantineKey } from './quarantine.ts';
 import { readAt } from './read.ts';
-import { freshState, loadState } from './state-table.ts';
+import { storedBytes } from './stored-line.ts';
+import { assertWriter } from './writer.ts';
 
-/** Looks at the stored content of an id at most this often per request: each turn settles all that it found. */
+/** Each turn settles all that the one before found; a request whose ids keep changing for so long is told to come again. */
 const turnsMax = 64;
 
+/** Handed over with its outcomes, or something to know first. */
 type Turn =
   | {
-      readonly kind: 'handed';
       readonly outcomes: readonly AppendOutcome[];
-      readonly durable: Promise<void>;
+      readonly frame: AppendFrame | undefined;
     }
-  | { readonly kind: 'wait'; readonly inFlight: Promise<boolean> }
-  | { readonly kind: 'compare'; readonly state: KeyState; readonly entry: DedupEntry };
-
-/** Digests of stored content that this request has looked at, by key and offset. */
-export type SeenContent = Map<string, string>;
+  | Judgement;
 
 /** The one way in (ING-113, ING-120…127, ING-512…520). */
 export async function append(
   engine: Engine,
-  space: SpaceWatch,
   records: readonly AppendInput[],
   options: AppendOptions = {},
 ): Promise<readonly AppendOutcome[]> {
+  assertWriter(engine);
   checkFraming(records);
   if (records.length === 0) return [];
-  const keys = [...new Set(records.map(({ key }) => key))];
-  const seen: SeenContent = new Map();
-  await refuseSettled(engine, records);
-  for (let turn = 0; turn < turnsMax; turn++) {
-    const step = await takeTurn(engine, space, keys, records, options, seen);
-    if (step.kind === 'handed') {
-      await step.durable;
+  const keys = keysOf(records);
+  const learnt: Learnt = { digests: new Map(), letters: new Map() };
+  for (let turn = 0; turn < turnsMax; turn += 1) {
+    const step =
+      tryTurn(engine, keys, records, options, learnt) ??
+      (await takeTurn(engine, keys, records, options, learnt));
+    if ('outcomes' in step) {
+      if (step.frame !== undefined && !(await step.frame.settled))
+        throw step.frame.error ?? queueWriteFailed({ reason: 'unknown' });
       return step.outcomes;
     }
-    if (step.kind === 'wait') await orAborted(step.inFlight, options.signal);
-    else await lookAt(engine, step.state, step.entry, seen);
+    if (step.flights.length > 0) await orAborted(Promise.all(step.flights), options.signal);
+    for (const look of step.looks) await lookAt(engine, look, learnt);
   }
   throw draining({ what: 'a request whose ids keep changing' });
 }
 
-/** Look-up, choice of positions and hand-over in one synchronous step: at once when no key is held, else under all guards (ING-520). */
-async function takeTurn(
+function keysOf(records: readonly AppendInput[]): readonly Key[] {
+  const [first] = records;
+  return records.length === 1 && first !== undefined
+    ? [first.key]
+    : [...new Set(records.map(({ key }) => key))];
+}
+
+/** Look-up, choice of positions and hand-over in this very step, when all is in memory and no key is held (ING-520). */
+function tryTurn(
   engine: Engine,
-  space: SpaceWatch,
   keys: readonly Key[],
   records: readonly AppendInput[],
   options: AppendOptions,
-  seen: SeenContent,
+  learnt: Learnt,
+): Turn | undefined {
+  for (const key of keys) if (engine.table.get(key) === undefined) return undefined;
+  for (const { settles } of records) if (settles !== undefined) return undefined;
+  return engine.locks.tryAll(keys, () => admit(engine, records, options, learnt))?.value;
+}
+
+/** The same under all guards, after the keys and the letters in question were read. */
+async function takeTurn(
+  engine: Engine,
+  keys: readonly Key[],
+  records: readonly AppendInput[],
+  options: AppendOptions,
+  learnt: Learnt,
 ): Promise<Turn> {
-  const inMemory = keys.every((key) => engine.table.get(key) !== undefined);
-  const fast = inMemory
-    ? engine.locks.tryAll(keys, () => admit(engine, space, records, options, seen))
-    : undefined;
-  if (fast !== undefined) return fast.value;
   return engine.locks.withAll(
     keys,
     async (guards) => {
-      await loadAll(engine, guards, records);
-      return admit(engine, space, records, options, seen);
+      for (const guard of guards) await loadFor(engine, guard, records, learnt);
+      return admit(engine, records, options, learnt);
     },
     'append',
   );
 }
 
-async function loadAll(
+async function loadFor(
   engine: Engine,
-  guards: readonly KeyGuard[],
+  guard: KeyGuard,
   records: readonly AppendInput[],
+  learnt: Learnt,
 ): Promise<void> {
-  for (const guard of guards) {
-    if ((await loadState(engine, guard)) !== undefined) continue;
-    const first = records.find(({ key }) => key === guard.key);
-    freshState(engine, guard.key, first?.workspace ?? '', first?.session ?? '');
+  const { key } = guard;
+  const mine = records.filter((record) => record.key === key);
+  try {
+    let state = await loadState(engine, guard);
+    state ??= freshState(engine, key, mine[0]?.workspace ?? '', mine[0]?.session ?? '');
+    if (mine.some(({ settles }) => settles !== undefined))
+      learnt.letters.set(key, await readLetters(engine, state));
+  } catch (error) {
+    if (isMillraceError(error)) throw error;
+    throw queueWriteFailed({ reason: `${key} cannot be read`, keys: [key] }, error);
   }
 }
 
 function admit(
   engine: Engine,
-  space: SpaceWatch,
   records: readonly AppendInput[],
   options: AppendOptions,
-  seen: SeenContent,
+  learnt: Learnt,
 ): Turn {
   assertWriter(engine);
   const trouble = engine.journal.trouble;
   if (trouble !== undefined) throw trouble.error;
-  const placement = evaluate(engine, records, seen);
-  if (placement.open !== undefined) return placement.open;
-  const storable = placement.verdicts.filter(isStorable);
-  const isRefused =
-    options.atomic === true &&
-    storable.length <
-      records.filter((_, at) => placement.verdicts[at]?.kind !== 'duplicate').length;
-  if (isRefused || storable.length === 0) {
-    countDuplicates(engine, placement);
-    return { kind: 'handed', outcomes: outcomesOf(placement, []), durable: Promise.resolve() };
+  const judgement = judge(engine, records, learnt);
+  if (judgement.flights.length > 0 || judgement.looks.length > 0) return judgement;
+  const { verdicts } = judgement;
+  const isRefused = options.atomic === true && verdicts.some(isReject);
+  const storable = isRefused ? [] : verdicts.filter(isStorable);
+  checkRoom(engine, storable);
+  const owners = new Map<KeyState, string | null>();
+  const placed = storable.map((verdict) => place(verdict, owners));
+  const outcomes = outcomesOf(verdicts, placed);
+  const duplicates = duplicatesOf(verdicts, outcomes);
+  if (placed.length === 0) {
+    for (const [state, count] of duplicates) {
+      state.pendingDuplicates += count;
+      engine.pendingDuplicates += count;
+    }
+    return { outcomes, frame: undefined };
   }
-  checkLimits(engine, space, groupByState(placement));
-  const placed = place(placement);
-  countDuplicates(engine, placement);
-  return handOver(engine, placement, placed);
-}
-
-function groupByState(placement: Placement): Map<KeyState, AppendInput[]> {
-  const groups = new Map<KeyState, AppendInput[]>();
-  for (const verdict of placement.verdicts) {
-    if (!isStorable(verdict)) continue;
-    const group = groups.get(verdict.state);
-    if (group === undefined) groups.set(verdict.state, [verdict.input]);
-    else group.push(verdict.input);
-  }
-  return groups;
-}
-
-function place(placement: Placement): PlacedRecord[] {
-  const placed: PlacedRecord[] = [];
-  for (const verdict of placement.verdicts) {
-    if (!isStorable(verdict)) continue;
-    const { state, input } = verdict;
-    const length = placedBytes(input);
-    placed.push({
-      state,
-      input,
-      offset: state.nextOffset,
-      length,
-      isRequeue: verdict.settles !== undefined && verdict.isLive,
-    });
-    state.nextOffset += length;
-    state.owner ??= input.principal;
-  }
-  return placed;
-}
-
-function metaOf(engine: Engine, placement: Placement, placed: readonly PlacedRecord[]): AppendMeta {
-  const states = [...new Set(placed.map(({ state }) => state))];
-  const index = new Map(states.map((state, at) => [state, at]));
-  const settles = placement.verdicts.filter(isStorable).map((verdict) => verdict.settles);
-  const keys: AppendKey[] = states.map((state) => ({
-    k: state.key,
-    e: state.epoch,
-    o: state.ordinal,
-    ...(state.isOpen || state.isOpening ? {} : { open: openingOf(state) }),
-    ...(state.pendingDuplicates === 0 ? {} : { dup: state.pendingDuplicates }),
-  }));
-  for (const state of states) {
-    engine.duplicatesInFlight += state.pendingDuplicates;
-    state.pendingDuplicates = 0;
-    if (!state.isOpen) state.isOpening = true;
-  }
-  const records: AppendRecord[] = placed.map(({ state, input, offset, length, isRequeue }, at) => ({
-    k: index.get(state) ?? 0,
-    at: offset,
-    len: length,
-    ...(input.eventId === undefined ? {} : { id: input.eventId }),
-    ...(input.isDerivedId === true ? { der: 1 as const } : {}),
-    ...(settles[at] === undefined ? {} : { set: settles[at] }),
-    ...(isRequeue ? { new: 0 as const } : {}),
-  }));
-  return { keys, records, t: engine.options.clock.now() };
-}
-
-function openingOf(state: KeyState): NonNullable<AppendKey['open']> {
-  return {
-    workspace: state.workspace,
-    session: state.session,
-    owner: state.owner,
-    cursor: state.baseCursor,
-    totals: { ...state.totals },
-    applied: state.applied,
-    isNew: state.ordinal === 0,
-  };
-}
-
-function handOver(engine: Engine, placement: Placement, placed: readonly PlacedRecord[]): Turn {
-  const meta = metaOf(engine, placement, placed);
-  let resolve: () => void = () => undefined;
-  let reject: (error: MillraceError) => void = () => undefined;
-  const durable = new Promise<void>((onDurable, onFailed) => {
-    resolve = onDurable;
-    reject = onFailed;
-  });
-  const states = [...new Set(placed.map(({ state }) => state))];
-  const frame = new AppendFrame(
-    engine,
-    placed,
-    meta,
-    () => {
-      takeDurable(engine, meta, states, placed);
-      resolve();
-    },
-    (error) => {
-      for (const state of states) {
-        if (!state.isOpen) state.owner = null;
-        state.settling.clear();
-      }
-      reject(error);
-    },
-  );
-  for (const [at, { state, input, offset, length }] of placed.entries()) {
-    const settles = meta.records[at]?.set;
-    if (settles !== undefined) state.settling.add(settles);
-    if (input.eventId !== undefined)
-      state.recent.set(input.eventId, {
-        entry: {
-          ordinal: state.ordinal,
-          offset,
-          length,
-          status: 'live',
-          isDerivedId: input.isDerivedId === true,
-        },
-        inFlight: frame.settled,
-      });
-  }
-  const outcomes = outcomesOf(placement, placed);
+  const frame = new AppendFrame(engine, placed, owners, duplicates);
   engine.journal.submit(frame);
-  return { kind: 'handed', outcomes, durable };
+  return { outcomes, frame };
 }
 
-/** What a durable frame changes beside the records themselves; recovery does the same from the meta. */
-function takeDurable(
-  engine: Engine,
-  meta: AppendMeta,
-  states: readonly KeyState[],
+function isReject({ kind }: Verdict): boolean {
+  return kind === 'conflict' || kind === 'foreign';
+}
+
+function isStorable(verdict: Verdict): verdict is Storable {
+  return verdict.kind === 'store';
+}
+
+function place(
+  { state, input, settles }: Storable,
+  owners: Map<KeyState, string | null>,
+): PlacedRecord {
+  if (!owners.has(state)) owners.set(state, state.owner);
+  const length = storedBytes(input.raw);
+  const offset = state.nextOffset;
+  state.nextOffset += length;
+  state.owner ??= input.principal;
+  return { state, input, offset, length, settles };
+}
+
+function outcomesOf(
+  verdicts: readonly Verdict[],
   placed: readonly PlacedRecord[],
-): void {
-  for (const [at, state] of states.entries()) {
-    const key = meta.keys[at];
-    if (!state.isOpen && state.ordinal === 0) engine.totals.keys++;
-    state.isOpen = true;
-    state.isOpening = false;
-    engine.duplicatesInFlight -= key?.dup ?? 0;
-    engine.filler.want(state);
-  }
-  for (const [at, { state, offset }] of placed.entries()) {
-    const settles = meta.records[at]?.set;
-    if (settles === undefined) continue;
-    state.settling.delete(settles);
-    state.newDead.push({
-      v: 1,
-      kind: 'requeued',
-      id: settles,
-      ts: new Date(meta.t).toISOString(),
-      requeue_pos: positionOf(state, offset),
-    });
-  }
-}
-
-function countDuplicates(engine: Engine, placement: Placement): void {
-  for (const verdict of placement.verdicts) {
-    if (verdict.kind !== 'duplicate') continue;
-    verdict.state.totals.duplicates++;
-    verdict.state.pendingDuplicates++;
-    engine.totals.duplicates++;
-  }
-}
-
-function outcomesOf(placement: Placement, placed: readonly PlacedRecord[]): AppendOutcome[] {
+): readonly AppendOutcome[] {
   let next = 0;
-  return placement.verdicts.map((verdict): AppendOutcome => {
+  return verdicts.map((verdict): AppendOutcome => {
     switch (verdict.kind) {
-      case 'store': {
-        const record = placed[next++];
-        if (record === undefined) return { status: 'refused' };
-        return {
-          status: 'queued',
-          epoch: verdict.state.epoch,
-          position: positionOf(verdict.state, record.offset),
-        };
-      }
+      case 'store':
+        return at('queued', verdict.state, placed[next++]?.offset);
       case 'duplicate': {
-        const twin = verdict.twin === undefined ? undefined : placed[verdict.twin];
-        const offset = verdict.twin === undefined ? verdict.offset : twin?.offset;
-        if (offset === undefined) return { status: 'refused' };
-        return {
-          status: 'duplicate',
-          epoch: verdict.state.epoch,
-          position: positionOf(verdict.state, offset),
-        };
+        const { twin } = verdict;
+        const offset = twin === undefined ? verdict.offset : placed[twin]?.offset;
+        return at('duplicate', verdict.state, offset);
       }
-      case 'conflict':
-        return {
-          status: 'conflict',
-          position: positionOf(verdict.state, verdict.offset),
-          storedSha256: verdict.storedSha256,
-        };
+      case 'conflict': {
+        const { state, offset, storedSha256 } = verdict;
+        return { status: 'conflict', position: positionOf(state, offset), storedSha256 };
+      }
       case 'foreign':
         return { status: 'foreign', owner: verdict.owner };
     }
   });
 }
 
+/** Without a place the record was storable and left out, or the twin of one that was. */
+function at(status: 'queued' | 'duplicate', state: KeyState, offset?: number): AppendOutcome {
+  return offset === undefined
+    ? { status: 'refused' }
+    : { status, epoch: state.epoch, position: positionOf(state, offset) };
+}
+
+function duplicatesOf(
+  verdicts: readonly Verdict[],
+  outcomes: readonly AppendOutcome[],
+): ReadonlyMap<KeyState, number> {
+  const counts = new Map<KeyState, number>();
+  for (const [index, verdict] of verdicts.entries())
+    if (verdict.kind === 'duplicate' && outcomes[index]?.status === 'duplicate')
+      counts.set(verdict.state, (counts.get(verdict.state) ?? 0) + 1);
+  return counts;
+}
+
+/** Gives up the wait alone; nothing of the request was handed over. */
 async function orAborted(
-  inFlight: Promise<boolean>,
+  flights: Promise<unknown>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (signal === undefined) {
-    await inFlight;
+    await flights;
     return;
   }
-  const deadline = draining({ what: 'the wait for an event id in flight' });
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => reject(deadline);
-    signal.addEventListener('abort', onAbort, { once: true });
-    void inFlight.then(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    if (signal.aborted) onAbort();
-  });
-}
-
-async function lookAt(
-  engine: Engine,
-  state: KeyState,
-  entry: DedupEntry,
-  seen: SeenContent,
-): Promise<void> {
-  const stored = await engine.locks.with(state.key, () =>
-    readAt(engine, state, entry.offset, entry.length),
-  );
-  // A record whose bytes left the log had its digest kept (ING-517); without either, the id alone decides.
-  seen.set(
-    `${state.key} ${entry.offset}`,
-    stored === undefined ? (entry.contentSha256 ?? '') : contentDigest(stored),
-  );
-}
-
-/** A second requeue of a letter that has an outcome is refused with its outcome (ING-714). */
-async function refuseSettled(engine: Engine, records: readonly AppendInput[]): Promise<void> {
-  for (const { settles, key } of records) {
-    if (settles === undefined) continue;
-    const letters = await engine.locks.with(key, async (guard) => {
-      const state = await loadState(engine, guard);
-      return state === undefined ? [] : readLetters(engine, state);
-    });
-    const outcome = letters.find(({ id }) => id === settles)?.outcome.kind ?? 'unknown';
-    const isOnItsWay = engine.table.get(key)?.settling.has(settles) === true;
-    if (outcome !== 'live' || isOnItsWay)
-      throw deadLetterState({ id: settles, outcome: isOnItsWay ? 'on its way' : outcome });
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(draining({ what: 'the wait for an event id on its way' }));
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    await Promise.race([flights as Promise<readonly Awaited<Flight>[]>, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** A record whose bytes left the log had its digest kept (ING-517); without either, and in a damaged log, the id alone decides. */
+async function lookAt(engine: Engine, { state, entry }: Look, learnt: Learnt): Promise<void> {
+  const { key } = state;
+  const digest = await engine.locks.with(key, async () => {
+    try {
+      const isHere = entry.ordinal === state.ordinal;
+      const stored = isHere ? await readAt(engine, state, entry.offset, entry.length) : undefined;
+      return stored === undefined ? (entry.contentSha256 ?? '') : contentDigest(stored);
+    } catch (error) {
+      if (!isMillraceError(error))
+        throw queueWriteFailed({ reason: `the log of ${key} cannot be read`, keys: [key] }, error);
+      await quarantineKey(engine, state, error);
+      return entry.contentSha256 ?? '';
+    }
+  });
+  learnt.digests.set(nameOf(state, entry), digest);
 }

@@ -1,20 +1,31 @@
+import { isMillraceError } from '#base';
+import { failpoint } from '#disk';
+import type { KeyGuard } from '#queue';
+import { emptyCursor } from '#record';
 import { checkpointed } from '#signals';
-import { type KeyGuard } from '#queue';
-import { type Key, emptyCursor } from '#record';
-import type { KeyRow } from '#state';
+import type { KeyRow, StateWrite } from '#state';
+import { copyFrames, linesInJournal } from './copy-frames.ts';
 import { writeDeadFile } from './dead-file.ts';
+import { submitDuplicates } from './duplicates.ts';
 import type { Engine } from './engine.ts';
 import { frameKinds } from './frame.ts';
-import { type KeyState, positionOf } from './key-state.ts';
+import { type KeyState, isDirty, positionOf } from './key-state.ts';
 import type { OffsetRecord } from './offset-record.ts';
-import { encodeJson, type MarkPayload } from './payloads.ts';
+import { type MarkPayload, encodeJson } from './payloads.ts';
+import { quarantineKey, writeMarker } from './quarantine.ts';
 import { submitFrame } from './submit.ts';
 
 /** Session files synced at once (QFS-11). */
 const keysAtOnce = 4;
+/** Writes of one transaction of the state store. */
+const rowsMax = 1000;
 
 /** The state of a key at one instant, as its files will have it. */
-export function recordOf(state: KeyState, tenure: number): OffsetRecord {
+export function recordOf(
+  state: KeyState,
+  frame: OffsetRecord['frame'],
+  tenure: number,
+): OffsetRecord {
   return {
     v: 2,
     min_reader: 2,
@@ -33,7 +44,7 @@ export function recordOf(state: KeyState, tenure: number): OffsetRecord {
     state: 'open',
     totals: { ...state.totals },
     seq: state.seq,
-    frame: state.lastFrame,
+    frame,
     tenure,
     cursor: state.cursor,
   };
@@ -41,47 +52,49 @@ export function recordOf(state: KeyState, tenure: number): OffsetRecord {
 
 /** Makes the session folder: generation file, offset record, and only then a log may follow (ING-125). */
 export async function makeFolder(engine: Engine, state: KeyState, guard: KeyGuard): Promise<void> {
-  await engine.files.makeFolder(state);
+  const { files, records, options } = engine;
+  await files.makeFolder(state, state.digestBefore);
   const opening: OffsetRecord = {
-    ...recordOf(state, engine.options.permit.generation),
+    ...recordOf(state, { tenure: 0, sequence: 0 }, options.permit.generation),
     offset: state.base,
     log_end: state.base,
     log_records: 0,
     committed_records: 0,
-    totals: { accepted: 0, applied: 0, dead: 0, discarded: 0, duplicates: 0 },
+    totals: state.baseTotals,
     seq: 0,
-    frame: 0,
     cursor: state.baseCursor,
   };
-  await engine.records.write(guard, engine.files.folderOf(state.key), opening);
+  await records.write(
+    state.key,
+    files.folderOf(state.key),
+    (current) => (current?.epoch === state.epoch ? current : opening),
+    { held: guard, overDamage: state.isRecordRetold },
+  );
+  state.hasFolder = true;
 }
 
 /**
  * Carries everything up to one instant into session files and state store, then advances the low-water mark (QFS-11). Interrupted anywhere, the
- * frames are still there and it is done again.
+ * frames are still there and it is done again. A key that cannot be written does not hold the mark: its frames are carried along.
  */
 export async function checkpoint(engine: Engine): Promise<void> {
   const began = engine.options.clock.monotonic();
+  await submitDuplicates(engine);
   const mark = snapshot(engine);
-  const touched = [...engine.table.values()].filter(
-    (state) =>
-      state.lastFrame > state.checkpointedFrame ||
-      state.newDead.length > 0 ||
-      state.pendingDuplicates > 0,
-  );
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    for (let state = touched[next++]; state !== undefined; state = touched[next++])
-      await checkpointKey(engine, state.key);
-  };
-  await Promise.all(Array.from({ length: keysAtOnce }, lane));
+  const touched = [...engine.table.values()].filter((state) => isDirty(state) || state.isStuck);
+  const done = await checkpointKeys(engine, touched);
+  await syncFolders(engine, done);
   await engine.indexer.drain();
+  await writeRows(engine, done);
   await engine.options.state.flush();
+  await carryStuck(engine, mark.low);
+  await failpoint('checkpoint:before-mark');
   await submitFrame(engine, frameKinds.mark, encodeJson(mark), () => undefined);
+  await failpoint('checkpoint:after-mark');
   await engine.journal.advanceMark(mark.low);
-  engine.table.evict();
+  engine.table.evict((key) => engine.locks.locked(key));
   checkpointed.publish(() => ({
-    keys: touched.length,
+    keys: done.length,
     bytes: engine.journal.bytesSinceMark,
     durationMs: engine.options.clock.monotonic() - began,
   }));
@@ -91,62 +104,131 @@ export async function checkpoint(engine: Engine): Promise<void> {
 function snapshot(engine: Engine): MarkPayload {
   return {
     low: engine.journal.durableSequence,
-    totals: { ...engine.totals, duplicates: engine.totals.duplicates - engine.duplicatesInFlight },
+    totals: { ...engine.totals },
     active: [...engine.active],
     quarantined: [...engine.quarantined],
   };
 }
 
-async function checkpointKey(engine: Engine, key: Key): Promise<void> {
-  await engine.locks.with(
-    key,
-    async (guard) => {
-      const state = engine.table.get(key);
-      if (state === undefined) return;
-      const record = recordOf(state, engine.options.permit.generation);
-      state.pendingDuplicates = 0;
-      if (!state.hasFolder && state.end > state.base) await makeFolder(engine, state, guard);
-      await engine.filler.fillNow(state, guard);
-      if (state.hasFolder) await writeFiles(engine, guard, state, record);
-      await engine.options.state.write(engine.options.permit, [
-        { table: 'row', key, row: rowOf(state) },
-      ]);
-      state.checkpointedFrame = record.frame;
-    },
-    undefined,
-    'checkpoint',
-  );
+/** Those that were written; what failed is marked as stuck and told by `trouble()`. */
+async function checkpointKeys(
+  engine: Engine,
+  touched: readonly KeyState[],
+): Promise<readonly KeyState[]> {
+  const done: KeyState[] = [];
+  let failure: unknown;
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let state = touched[next++]; state !== undefined; state = touched[next++]) {
+      const fault = await checkpointKey(engine, state);
+      if (!state.isStuck) done.push(state);
+      failure ??= fault;
+    }
+  };
+  await Promise.all(Array.from({ length: keysAtOnce }, lane));
+  engine.checkpointTrouble =
+    failure === undefined
+      ? undefined
+      : {
+          error: failure,
+          since: engine.checkpointTrouble?.since ?? engine.options.clock.now(),
+        };
+  return done;
 }
 
-async function writeFiles(
-  engine: Engine,
-  guard: KeyGuard,
-  state: KeyState,
-  record: OffsetRecord,
-): Promise<void> {
+/** What went wrong, if anything did. Who is no longer the writer writes no other key either. */
+async function checkpointKey(engine: Engine, state: KeyState): Promise<unknown> {
+  try {
+    const isDone = await engine.locks.with(
+      state.key,
+      (guard) => writeFiles(engine, guard, state),
+      undefined,
+      'checkpoint',
+    );
+    state.isStuck = !isDone;
+    return undefined;
+  } catch (error) {
+    if (isMillraceError(error) && error.disposition === 'fenced') throw error;
+    state.isStuck = true;
+    if (isMillraceError(error) && error.disposition === 'corrupt')
+      await quarantineKey(engine, state, error);
+    return error;
+  }
+}
+
+/** False for a key whose damaged offset record is evidence: its frames stay in the journal until an operator decides. */
+async function writeFiles(engine: Engine, guard: KeyGuard, state: KeyState): Promise<boolean> {
+  if (!state.isOpen) return true;
+  if (!state.hasSoundRecord) {
+    await writeMarker(engine, state);
+    return false;
+  }
+  const { generation } = engine.options.permit;
+  const { version } = state;
+  const frame = { tenure: generation, sequence: engine.journal.durableSequence };
+  const record = recordOf(state, frame, generation);
+  if (!state.hasFolder) await makeFolder(engine, state, guard);
+  if (state.isLogSuspect) await rewriteLog(engine, state);
+  await engine.filler.fillNow(state, guard);
+  await failpoint('checkpoint:before-sync');
   if (record.log_end > record.base) await engine.files.sync(state);
   const deadLines = await writeDeadFile(engine, state);
-  // A damaged offset record is evidence: the key's row carries its books until an operator decides.
-  if (state.quarantine === null)
-    await engine.records.write(guard, engine.files.folderOf(state.key), record);
-  if (!state.isFolderSynced) {
-    await engine.files.syncFolder(state.key);
-    state.isFolderSynced = true;
-  } else if (deadLines > 0)
-    await engine.options.disk.syncDirectory(engine.files.folderOf(state.key));
+  await engine.records.write(
+    state.key,
+    engine.files.folderOf(state.key),
+    // Members that a newer version has put there stay (ING-213).
+    (current) => ({ ...current, ...record }),
+    { held: guard, overDamage: state.isRecordRetold },
+  );
+  await writeMarker(engine, state);
   state.newDead.splice(0, deadLines);
+  state.isRecordRetold = false;
+  state.syncedTo = record.log_end;
+  state.counted = frame;
+  state.savedVersion = version;
+  return true;
+}
+
+/** After a failed sync no later one is proof: the bytes behind the last good one are written anew, from the journal (QFS-11). */
+async function rewriteLog(engine: Engine, state: KeyState): Promise<void> {
+  const lines = await linesInJournal(engine, state, state.syncedTo);
+  await engine.files.replaceLog(
+    state,
+    lines.map(({ bytes }) => bytes),
+  );
+  const last = lines.at(-1);
+  state.filledTo = last === undefined ? state.syncedTo : last.offset + last.bytes.length;
+  state.isLogSuspect = false;
+}
+
+/** The names of new session folders, each shared folder once (ING-126). */
+async function syncFolders(engine: Engine, done: readonly KeyState[]): Promise<void> {
+  const fresh = done.filter(({ isFolderSynced, hasFolder }) => hasFolder && !isFolderSynced);
+  const folders = new Set(fresh.flatMap(({ key }) => engine.files.foldersAbove(key)));
+  for (const folder of folders) await engine.options.disk.syncDirectory(folder);
+  for (const state of fresh) state.isFolderSynced = true;
+}
+
+/** Key rows, and how far the index has read: both are behind the frames that the mark is about to pass, and no further (D27, ING-513). */
+async function writeRows(engine: Engine, done: readonly KeyState[]): Promise<void> {
+  const writes = done.filter(({ isOpen }) => isOpen).flatMap(rowsOf);
+  for (let at = 0; at < writes.length; at += rowsMax)
+    await engine.options.state.write(engine.options.permit, writes.slice(at, at + rowsMax));
+}
+
+function rowsOf(state: KeyState): readonly StateWrite[] {
+  const { key, epoch, syncedTo } = state;
+  // Every id up to here was put into the index before; records without one need no entry.
+  state.indexedThrough = Math.max(state.indexedThrough, syncedTo);
+  const progress = { epoch, indexedThrough: state.indexedThrough };
+  return [
+    { table: 'progress', key, progress },
+    { table: 'row', key, row: rowOf(state) },
+  ];
 }
 
 /** The key's row that outlives its log (D27). */
-function rowOf(state: KeyState): KeyRow | null {
-  if (
-    state.cursor === null &&
-    state.seq === 0 &&
-    state.quarantine === null &&
-    state.ordinal === 0 &&
-    state.end === 0
-  )
-    return null;
+function rowOf(state: KeyState): KeyRow {
   return {
     ordinal: state.ordinal,
     epoch: state.epoch,
@@ -158,4 +240,10 @@ function rowOf(state: KeyState): KeyRow | null {
     session: state.session,
     owner: state.owner,
   };
+}
+
+/** One frame with all that stuck keys still need, durable before the mark may pass it. */
+async function carryStuck(engine: Engine, low: number): Promise<void> {
+  const stuck = [...engine.table.values()].filter(({ isStuck }) => isStuck);
+  engine.copiedBytes = stuck.length === 0 ? 0 : await copyFrames(engine, stuck, low);
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { sha256Hex } from '#base';
+import { assert, canonicalJson, type JsonValue, sha256Hex } from '#base';
 import {
   type AppliedMark,
   type DeadLetterInput,
@@ -10,37 +10,41 @@ import {
   cursorTooLarge,
   deadLetterState,
   epochMismatch,
-  offsetMisaligned,
   positionRegression,
 } from '#queue';
 import { type Cursor, type Key, type Position, parseLine, parsePosition } from '#record';
-import { letterIdAt, readLetters } from './dead-file.ts';
+import { readLetters } from './dead-file.ts';
+import { settleDuplicates } from './duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
 import { frameKinds } from './frame.ts';
-import { type KeyState, positionOf } from './key-state.ts';
+import { type KeyState, dirty, positionOf } from './key-state.ts';
+import { letterIdAt, takeLetter } from './letters.ts';
+import { loadState } from './load-key.ts';
 import { type CommitPayload, type DeadLine, type OutcomeLine, encodeJson } from './payloads.ts';
+import { quarantineKey } from './quarantine.ts';
 import { countLines } from './read-lines.ts';
-import { refuseQuarantined } from './read.ts';
-import { trimTail } from './session-files.ts';
-import { loadState } from './state-table.ts';
+import { asRetry, refuseQuarantined } from './read.ts';
 import { storedBytes } from './stored-line.ts';
 import { submitFrame } from './submit.ts';
+import { trimTail } from './tail.ts';
 import { assertWriter } from './writer.ts';
 
+export interface CommitOrder {
+  readonly key: Key;
+  readonly after: Position;
+  readonly cursor: Cursor;
+  readonly applied: AppliedMark | null;
+  readonly letters: readonly DeadLetterInput[];
+}
+
 /** W2 and W3: offset, cursor and dead letters in one frame (D5, ING-201…212). */
-export async function commit(
-  engine: Engine,
-  key: Key,
-  after: Position,
-  cursor: Cursor,
-  applied: AppliedMark | null,
-  letters: readonly DeadLetterInput[],
-): Promise<void> {
+export async function commit(engine: Engine, order: CommitOrder): Promise<void> {
+  const { key, cursor } = order;
   if ((cursor as Cursor | undefined | null) === undefined || cursor === null)
     throw cursorRequired({ key });
   const done = await engine.locks.with(
     key,
-    (guard) => handOver(engine, guard, after, cursor, applied, letters),
+    (guard) => asRetry(key, () => handOver(engine, guard, order)),
     undefined,
     'commit',
   );
@@ -50,60 +54,56 @@ export async function commit(
 async function handOver(
   engine: Engine,
   guard: KeyGuard,
-  after: Position,
-  cursor: Cursor,
-  applied: AppliedMark | null,
-  letters: readonly DeadLetterInput[],
-): Promise<{ readonly durable: Promise<unknown> }> {
-  const { key } = guard;
+  order: CommitOrder,
+): Promise<{ readonly durable: Promise<unknown> | undefined }> {
+  const { key, after, cursor, letters } = order;
   const state = await loadState(engine, guard);
   if (state === undefined)
     throw epochMismatch({ key, position: after, epoch: 'none: the key was never seen' });
-  refuseQuarantined(state);
   while (state.commitInFlight !== undefined) await state.commitInFlight;
   assertWriter(engine);
+  refuseQuarantined(state);
   const offset = checkPosition(state, after);
   const text = JSON.stringify(cursor);
-  checkCursor(engine, state, offset, text, letters.length);
-  if (
-    offset === state.committed &&
-    letters.length === 0 &&
-    text === state.cursorText &&
-    state.seq > 0
-  )
-    return { durable: Promise.resolve() };
+  await checkSize(engine, state, text);
+  // Before the first commit of an epoch no position has a cursor of this epoch yet.
+  const isSamePlace = offset === state.committed && state.seq > 0;
+  // One position has one true cursor (ING-210).
+  if (isSamePlace && !isSameJson(text, state.cursorText))
+    throw commitConflict({ key, position: after });
+  if (isSamePlace && letters.length === 0) return { durable: undefined };
   const records = await countCommitted(engine, guard, state, offset);
   const dead = await deadLinesOf(engine, state, letters);
-  return { durable: submitCommit(engine, state, { offset, records, cursor, text, applied, dead }) };
+  return { durable: submitCommit(engine, state, order, { offset, records, text, ...dead }) };
+}
+
+function isSameJson(a: string, b: string): boolean {
+  const canonical = (text: string): string => canonicalJson(JSON.parse(text) as JsonValue);
+  return a === b || canonical(a) === canonical(b);
 }
 
 function checkPosition(state: KeyState, after: Position): number {
+  const { key, epoch, ordinal } = state;
   const parts = parsePosition(after);
-  if (parts === undefined || parts.epoch !== state.epoch)
-    throw epochMismatch({ key: state.key, position: after, epoch: state.epoch });
+  if (parts === undefined || parts.epoch !== epoch || parts.ordinal !== ordinal)
+    throw epochMismatch({ key, position: after, epoch });
   if (parts.offset < state.committed)
     throw positionRegression({
-      key: state.key,
+      key,
       position: after,
       committed: positionOf(state, state.committed),
     });
-  if (parts.offset > state.end) throw offsetMisaligned({ key: state.key, offset: parts.offset });
+  assert(parts.offset <= state.end, `${after} was given out for ${key} by this queue`);
   return parts.offset;
 }
 
-function checkCursor(
-  engine: Engine,
-  state: KeyState,
-  offset: number,
-  text: string,
-  letterCount: number,
-): void {
+async function checkSize(engine: Engine, state: KeyState, text: string): Promise<void> {
   const bytesMax = engine.options.limits.cursorBytesMax;
-  if (text.length > bytesMax && Buffer.byteLength(text) > bytesMax)
-    throw cursorTooLarge({ key: state.key, bytes: Buffer.byteLength(text), bytesMax });
-  // One position has one true cursor (ING-210); before the first commit of an epoch nothing is committed yet.
-  if (offset === state.committed && state.seq > 0 && letterCount === 0 && state.cursorText !== text)
-    throw commitConflict({ key: state.key, position: positionOf(state, offset) });
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= bytesMax) return;
+  const fault = cursorTooLarge({ key: state.key, bytes, bytesMax });
+  await quarantineKey(engine, state, fault);
+  throw fault;
 }
 
 /** Records between the committed offset and `to`; `to` must end one of them. */
@@ -133,28 +133,39 @@ async function countCommitted(
     state.committed,
     Math.min(to, state.filledTo),
   );
-  if (counted.end !== to) throw offsetMisaligned({ key: state.key, offset: to });
+  assert(counted.end === to, `${to} is the end of a record of ${state.key}`);
   return counted.records;
+}
+
+interface DeadLines {
+  readonly lines: readonly (DeadLine | OutcomeLine)[];
+  /** Records among those that the commit passes that are dead, noted before or now. */
+  readonly passedDead: number;
 }
 
 async function deadLinesOf(
   engine: Engine,
   state: KeyState,
   letters: readonly DeadLetterInput[],
-): Promise<(DeadLine | OutcomeLine)[]> {
-  if (letters.length === 0) return [];
+): Promise<DeadLines> {
+  if (letters.length === 0) return { lines: [], passedDead: 0 };
   const known = new Map((await readLetters(engine, state)).map((letter) => [letter.id, letter]));
   const ts = new Date(engine.options.clock.now()).toISOString();
   const lines: (DeadLine | OutcomeLine)[] = [];
+  let passedDead = 0;
   for (const letter of letters) {
-    if ('discarded' in letter) lines.push(discardOf(known.get(letter.discarded), letter, ts));
-    else {
-      const line = deadLineOf(state, letter, ts);
-      // Idempotent by (epoch, start): a position that is dead already adds nothing (ING-718).
-      if (!known.has(line.id)) lines.push(line);
+    if ('discarded' in letter) {
+      const isTaken = state.settling.has(letter.discarded);
+      if (isTaken) throw deadLetterState({ id: letter.discarded, outcome: 'being requeued' });
+      lines.push(discardOf(known.get(letter.discarded), letter, ts));
+      continue;
     }
+    const line = deadLineOf(state, letter, ts);
+    if (line.pos_start >= state.committed) passedDead += 1;
+    // Idempotent by (epoch, start): a position that is dead already adds nothing (ING-718).
+    if (!known.has(line.id)) lines.push(line);
   }
-  return lines;
+  return { lines, passedDead };
 }
 
 function discardOf(
@@ -209,59 +220,70 @@ function storedLength(state: KeyState, offset: number, raw: Uint8Array): number 
   return inTail?.bytes.length ?? storedBytes(raw);
 }
 
-interface NextCommit {
+interface NextCommit extends DeadLines {
   readonly offset: number;
   readonly records: number;
-  readonly cursor: Cursor;
   readonly text: string;
-  readonly applied: AppliedMark | null;
-  readonly dead: readonly (DeadLine | OutcomeLine)[];
 }
 
-function submitCommit(engine: Engine, state: KeyState, next: NextCommit): Promise<unknown> {
-  const deadRecords = next.dead.filter((line) => !('kind' in line)).length;
-  const discarded = next.dead.length - deadRecords;
-  const payload: CommitPayload = {
+function payloadOf(state: KeyState, order: CommitOrder, next: NextCommit): CommitPayload {
+  const discarded = next.lines.filter((line) => 'kind' in line).length;
+  const dead = next.lines.length - discarded;
+  return {
     k: state.key,
     e: state.epoch,
     o: state.ordinal,
     after: next.offset,
     n: next.records,
     seq: state.seq + 1,
-    cursor: next.cursor,
-    applied: next.applied ?? state.applied,
+    cursor: order.cursor,
+    applied: order.applied ?? state.applied,
     delta: {
-      applied: next.records - deadRecords,
-      dead: deadRecords - discarded,
+      applied: next.records - next.passedDead,
+      dead: dead - discarded,
       discarded,
       dup: state.pendingDuplicates,
     },
-    ...(next.dead.length === 0 ? {} : { dead: next.dead }),
+    ...(next.lines.length === 0 ? {} : { dead: next.lines }),
   };
-  const durable = submitFrame(engine, frameKinds.commit, encodeJson(payload), (sequence) => {
-    applyCommit(engine, state, payload, sequence);
-    state.cursorText = next.text;
-    engine.duplicatesInFlight -= payload.delta.dup;
-  });
+}
+
+function submitCommit(
+  engine: Engine,
+  state: KeyState,
+  order: CommitOrder,
+  next: NextCommit,
+): Promise<unknown> {
+  const payload = payloadOf(state, order, next);
   state.pendingDuplicates = 0;
-  engine.duplicatesInFlight += payload.delta.dup;
-  const settled = durable.then(
-    () => undefined,
-    () => undefined,
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const discarded = next.lines.flatMap((line) => ('kind' in line ? [line.id] : []));
+  for (const id of discarded) state.settling.set(id, promise);
+  state.commitInFlight = promise.then(() => undefined);
+  const settle = (isDurable: boolean): void => {
+    for (const id of discarded) state.settling.delete(id);
+    settleDuplicates(engine, state, payload.delta.dup, isDurable);
+    state.commitInFlight = undefined;
+    resolve(isDurable);
+  };
+  return submitFrame(
+    engine,
+    frameKinds.commit,
+    encodeJson(payload),
+    () => {
+      applyCommit(engine, state, payload, next.text);
+      settle(true);
+    },
+    () => settle(false),
   );
-  state.commitInFlight = settled;
-  void settled.then(() => {
-    if (state.commitInFlight === settled) state.commitInFlight = undefined;
-  });
-  return durable;
 }
 
 /** What a durable COMMIT changes; recovery does the same. */
-export function applyCommit(
+function applyCommit(
   engine: Engine,
   state: KeyState,
   payload: CommitPayload,
-  sequence: number,
+  cursorText: string,
 ): void {
   const before = state.end - state.committed;
   state.committed = payload.after;
@@ -269,30 +291,16 @@ export function applyCommit(
   state.boundaries = state.boundaries.filter((end) => end > payload.after);
   state.seq = payload.seq;
   state.cursor = payload.cursor;
+  state.cursorText = cursorText;
   state.applied = payload.applied;
-  state.lastFrame = sequence;
+  dirty(state);
   for (const totals of [state.totals, engine.totals]) {
     totals.applied += payload.delta.applied;
     totals.dead += payload.delta.dead;
     totals.discarded += payload.delta.discarded;
   }
-  for (const line of payload.dead ?? []) {
-    state.newDead.push(line);
-    noteLetter(engine, state, line);
-  }
+  for (const line of payload.dead ?? []) takeLetter(engine, state, line);
   if (state.committed === state.end) state.oldestMs = null;
   noteBacklog(engine, state, before);
   trimTail(state);
-}
-
-/** The id of a dead or discarded record is free again for the same content (ING-515). */
-export function noteLetter(engine: Engine, state: KeyState, line: DeadLine | OutcomeLine): void {
-  if ('kind' in line && line.kind === 'requeued') return;
-  if (line.event_id === undefined) return;
-  const entry = engine.indexer.find(state, line.event_id);
-  if (entry !== undefined && entry.offset === line.pos_start)
-    engine.indexer.add(state, line.event_id, {
-      ...entry,
-      status: 'kind' in line ? 'discarded' : 'dead',
-    });
 }

@@ -1,50 +1,58 @@
 import { join } from 'node:path';
+import { atomicReplace } from '#disk';
 import { evidenceKept } from '#signals';
 import type { DeadLetterRecord } from '#queue';
 import type { Position } from '#record';
 import type { Engine } from './engine.ts';
 import { type KeyState, positionOf } from './key-state.ts';
+import { isOutcome } from './letters.ts';
 import type { DeadLine, OutcomeLine } from './payloads.ts';
 
-export const deadFileName = 'dead.jsonl';
+const deadFileName = 'dead.jsonl';
 
-/** `<key>:<epoch>.<start>`: stable over restarts, and known before the letter is written. */
-export function letterIdAt(state: Pick<KeyState, 'key' | 'epoch'>, offset: number): string {
-  return `${state.key}:${state.epoch}.${offset}`;
-}
-
-function isOutcome(line: DeadLine | OutcomeLine): line is OutcomeLine {
-  return 'kind' in line;
+function deadFilePath(engine: Engine, state: KeyState): string {
+  return join(engine.files.folderOf(state.key), deadFileName);
 }
 
 /** Lines of the file. One that cannot be read is kept, told and skipped: it never raises out of the drain (ING-414). */
-async function readFileLines(engine: Engine, state: KeyState): Promise<(DeadLine | OutcomeLine)[]> {
-  const path = join(engine.files.folderOf(state.key), deadFileName);
+export async function readLetterLines(
+  engine: Engine,
+  state: KeyState,
+): Promise<(DeadLine | OutcomeLine)[]> {
+  const path = deadFilePath(engine, state);
   const bytes = await engine.options.disk.readFile(path);
   if (bytes === undefined) return [];
   const lines: (DeadLine | OutcomeLine)[] = [];
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let at = 0;
-  while (at < bytes.length) {
-    const end = bytes.indexOf(0x0a, at);
-    const line = bytes.subarray(at, end < 0 ? bytes.length : end);
-    at = end < 0 ? bytes.length : end + 1;
-    if (line.length === 0) continue;
-    try {
-      lines.push(JSON.parse(decoder.decode(line)) as DeadLine | OutcomeLine);
-    } catch (error) {
-      evidenceKept.publish(() => ({
-        path,
-        reason: `a dead-letter line cannot be read: ${String(error)}`,
-      }));
+  for (let at = 0; at < bytes.length;) {
+    const found = bytes.indexOf(0x0a, at);
+    const end = found < 0 ? bytes.length : found;
+    if (end > at) {
+      const line = parseLetterLine(bytes.subarray(at, end));
+      if (line === undefined)
+        evidenceKept.publish(() => ({ path, reason: `bytes ${at} to ${end} are no dead letter` }));
+      else lines.push(line);
     }
+    at = end + 1;
   }
   return lines;
 }
 
+function parseLetterLine(bytes: Uint8Array): DeadLine | OutcomeLine | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const value = JSON.parse(text) as DeadLine | OutcomeLine | null;
+    return value !== null && typeof value === 'object' && typeof value.id === 'string'
+      ? value
+      : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
 /** All letters of the live epoch with their outcome, from the file and from what it does not hold yet; written twice counts once (ING-718). */
 export async function readLetters(engine: Engine, state: KeyState): Promise<DeadLetterRecord[]> {
-  const lines = [...(await readFileLines(engine, state)), ...state.newDead];
+  const lines = [...(await readLetterLines(engine, state)), ...state.newDead];
   const letters = new Map<string, DeadLine>();
   const outcomes = new Map<string, OutcomeLine>();
   for (const line of lines) {
@@ -76,40 +84,37 @@ function letterOf(
     ...(line.event_id === undefined ? {} : { eventId: line.event_id }),
     payload,
     isRetired: false,
-    outcome:
-      outcome === undefined
-        ? { kind: 'live' }
-        : outcome.kind === 'requeued'
-          ? { kind: 'requeued', ts: outcome.ts, position: outcome.requeue_pos as Position }
-          : { kind: 'discarded', ts: outcome.ts, by: outcome.by },
+    outcome: outcomeOf(outcome),
   };
 }
 
-/** Brings the file up to the state: what is there stays byte for byte, new lines follow, synced. Returns how many lines it wrote. */
+function outcomeOf(outcome: OutcomeLine | undefined): DeadLetterRecord['outcome'] {
+  if (outcome === undefined) return { kind: 'live' };
+  const { ts } = outcome;
+  return outcome.kind === 'requeued'
+    ? { kind: 'requeued', ts, position: outcome.requeue_pos as Position }
+    : { kind: 'discarded', ts, by: outcome.by };
+}
+
+/**
+ * Brings the file up to the state: what is there stays byte for byte, new lines follow. Replaced as a whole, so that a sync that fails leaves
+ * nothing in the cache that the next one would take for durable. Returns how many lines it has taken over.
+ */
 export async function writeDeadFile(engine: Engine, state: KeyState): Promise<number> {
   const lines = [...state.newDead];
   if (lines.length === 0) return 0;
-  const path = join(engine.files.folderOf(state.key), deadFileName);
-  const known = new Set(
-    (await readFileLines(engine, state)).map(
-      (line) => `${isOutcome(line) ? line.kind : 'letter'} ${line.id}`,
-    ),
-  );
-  const fresh = lines.filter(
-    (line) => !known.has(`${isOutcome(line) ? line.kind : 'letter'} ${line.id}`),
-  );
-  const file = await engine.options.disk.open(path, 'write');
-  try {
-    const size = await file.size();
-    const last = Buffer.alloc(1);
-    // A torn last line of a crash is closed, so that it stays a line of its own.
-    const needsBreak = size > 0 && (await file.readAt(last, size - 1)) === 1 && last[0] !== 0x0a;
+  const nameOf = (line: DeadLine | OutcomeLine): string =>
+    `${isOutcome(line) ? line.kind : 'letter'} ${line.id}`;
+  const known = new Set((await readLetterLines(engine, state)).map(nameOf));
+  const fresh = lines.filter((line) => !known.has(nameOf(line)));
+  if (fresh.length > 0) {
+    const { disk, names } = engine.options;
+    const path = deadFilePath(engine, state);
+    const there = Buffer.from((await disk.readFile(path)) ?? []);
+    // A last line without its end stays a line of its own.
+    const end = there.length > 0 && there.at(-1) !== 0x0a ? '\n' : '';
     const text = fresh.map((line) => `${JSON.stringify(line)}\n`).join('');
-    if (text !== '')
-      await file.writeAt([Buffer.from(needsBreak ? `\n${text}` : text, 'utf8')], size);
-    await file.sync();
-  } finally {
-    await file.close();
+    await atomicReplace(disk, path, Buffer.concat([there, Buffer.from(end + text, 'utf8')]), names);
   }
   return lines.length;
 }

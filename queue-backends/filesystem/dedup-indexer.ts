@@ -1,3 +1,4 @@
+import type { Clock } from '#base';
 import type { FencePermit } from '#fence';
 import type { DedupEntry, StateStore, StateWrite } from '#state';
 import type { KeyState } from './key-state.ts';
@@ -12,12 +13,15 @@ const writesMax = 2000;
 export class DedupIndexer {
   readonly #state: StateStore;
   readonly #permit: FencePermit;
+  readonly #clock: Clock;
   #waiting: { readonly state: KeyState; readonly id: string; readonly entry: DedupEntry }[] = [];
   #running: Promise<void> | undefined;
+  #trouble: { readonly error: unknown; readonly since: number } | undefined;
 
-  constructor(state: StateStore, permit: FencePermit) {
+  constructor(state: StateStore, permit: FencePermit, clock: Clock) {
     this.#state = state;
     this.#permit = permit;
+    this.#clock = clock;
   }
 
   /** Of an id: what the key's own map says, else the store. */
@@ -34,6 +38,11 @@ export class DedupIndexer {
     return this.#waiting.length;
   }
 
+  /** Why the state store could not be written, while it lasts: the ids are safe in the journal. */
+  get trouble(): { readonly error: unknown; readonly since: number } | undefined {
+    return this.#trouble;
+  }
+
   /** Resolves when everything added before is visible in the store. */
   async drain(): Promise<void> {
     while (this.#waiting.length > 0 || this.#running !== undefined) {
@@ -46,21 +55,21 @@ export class DedupIndexer {
 
   async #writeSome(): Promise<void> {
     const some = this.#waiting.splice(0, writesMax);
-    const ends = new Map<KeyState, number>();
+    const states = new Set<KeyState>();
     const writes: StateWrite[] = some.map(({ state, id, entry }) => {
-      ends.set(state, Math.max(ends.get(state) ?? 0, entry.offset + entry.length));
+      states.add(state);
+      // Entries of a key come in log order, but a letter brings an old one again: progress never falls.
+      state.indexedThrough = Math.max(state.indexedThrough, entry.offset + entry.length);
       return { table: 'dedup', key: state.key, eventId: id, entry };
     });
-    for (const [state, indexedThrough] of ends)
-      writes.push({
-        table: 'progress',
-        key: state.key,
-        progress: { epoch: state.epoch, indexedThrough },
-      });
+    for (const { key, epoch, indexedThrough } of states)
+      writes.push({ table: 'progress', key, progress: { epoch, indexedThrough } });
     try {
       await this.#state.write(this.#permit, writes);
+      this.#trouble = undefined;
     } catch (error) {
       this.#waiting = [...some, ...this.#waiting];
+      this.#trouble = { error, since: this.#trouble?.since ?? this.#clock.now() };
       throw error;
     }
     for (const { state, id, entry } of some)

@@ -8,9 +8,10 @@ import type { Filler } from './filler.ts';
 import type { DedupIndexer } from './dedup-indexer.ts';
 import type { Journal } from './journal.ts';
 import type { KeyState } from './key-state.ts';
-import type { OffsetRecordStore } from './offset-record.ts';
+import type { OffsetRecords } from './offset-record.ts';
 import type { RootTotals } from './payloads.ts';
 import type { SessionFiles } from './session-files.ts';
+import type { SpaceWatch } from './space-watch.ts';
 import type { StateTable } from './state-table.ts';
 
 /** Sizes in bytes. Written limits of the queue (QFS-30…32, ING spec §8). */
@@ -18,7 +19,8 @@ export interface QueueLimits {
   readonly segmentBytes: number;
   readonly maxBytes: number;
   readonly maxBytesPerKey: number;
-  readonly reserveBytes: number;
+  /** Kept free for commits, dead letters and deletes (QFS-30); null: 256 MiB or 5 % of the file system, the smaller. */
+  readonly reserveBytes: number | null;
   readonly maxEventBytes: number;
   readonly cursorBytesMax: number;
   readonly quarantineBacklogBytes: number;
@@ -34,6 +36,8 @@ export interface FilesystemQueueOptions {
   readonly permit: FencePermit;
   readonly state: StateStore;
   readonly rootId: string;
+  /** The graph that this root is applied to (ING-540); kept in format.json once it is known. */
+  readonly graphId?: string;
   readonly limits: QueueLimits;
   readonly fsync: 'group' | 'none';
   readonly lockWarnMs: number;
@@ -48,8 +52,9 @@ export interface Engine {
   readonly table: StateTable;
   readonly files: SessionFiles;
   readonly filler: Filler;
-  readonly records: OffsetRecordStore;
+  readonly records: OffsetRecords;
   readonly indexer: DedupIndexer;
+  readonly space: SpaceWatch;
   readonly journal: Journal;
   readonly totals: MutableRootTotals;
   /** Keys with a backlog, and those in quarantine: in memory, and in every mark. */
@@ -57,8 +62,14 @@ export interface Engine {
   readonly quarantined: Set<Key>;
   /** Sum of all backlogs in bytes. */
   backlogBytes: number;
-  /** Duplicates in frames that are on their way: a mark must not count them yet. */
-  duplicatesInFlight: number;
+  /** Duplicates that were answered and that no durable frame carries yet. */
+  pendingDuplicates: number;
+  /** Bytes of frames that the last checkpoint had to carry along (QFS-11). */
+  copiedBytes: number;
+  /** Why the last checkpoint failed, or a key of it; undefined when all is well. */
+  checkpointTrouble: { readonly error: unknown; readonly since: number } | undefined;
+  /** No step of recovery is left: what a load finds behind a checkpointed end may be taken in. */
+  isRecovered: boolean;
   isClosing: boolean;
 }
 

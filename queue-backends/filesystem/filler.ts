@@ -1,4 +1,4 @@
-import type { Clock } from '#base';
+import { type Clock, type Timer, isMillraceError } from '#base';
 import type { KeyGuard, KeyLocks } from '#queue';
 import type { KeyState } from './key-state.ts';
 import type { SessionFiles } from './session-files.ts';
@@ -20,8 +20,9 @@ export interface FillerOptions {
 export class Filler {
   readonly #options: FillerOptions;
   readonly #wanting = new Set<KeyState>();
-  #isTimed = false;
+  #timer: Timer | undefined;
   #running: Promise<void> | undefined;
+  #isClosed = false;
   #trouble: { readonly error: unknown; readonly since: number } | undefined;
 
   constructor(options: FillerOptions) {
@@ -34,27 +35,28 @@ export class Filler {
   }
 
   want(state: KeyState): void {
+    if (this.#isClosed) return;
     this.#wanting.add(state);
     if (state.end - state.filledTo > lagBytesMax) this.#start();
-    else if (!this.#isTimed) {
-      this.#isTimed = true;
-      this.#options.clock.after(lagMsMax, () => {
-        this.#isTimed = false;
+    else
+      this.#timer ??= this.#options.clock.after(lagMsMax, () => {
+        this.#timer = undefined;
         this.#start();
       });
-    }
   }
 
   /** Fills one key now; used by a checkpoint and by readers that must see the file. */
   async fillNow(state: KeyState, guard: KeyGuard): Promise<void> {
-    if (state.filledTo === state.end) return;
+    if (state.filledTo === state.end || !state.hasSoundRecord) return;
     if (!state.hasFolder) await this.#options.makeFolder(state, guard);
     await this.#options.files.fill(state);
   }
 
   async close(): Promise<void> {
-    await this.#running;
+    this.#isClosed = true;
+    this.#timer?.cancel();
     this.#wanting.clear();
+    await this.#running;
   }
 
   #start(): void {
@@ -74,7 +76,8 @@ export class Filler {
           this.#trouble = undefined;
         } catch (error) {
           this.#trouble = { error, since: this.#trouble?.since ?? this.#options.clock.now() };
-          this.want(state);
+          // A disk that fails now may do later; a writer that is none any more never will.
+          if (!isMillraceError(error) || error.disposition === 'retry') this.want(state);
         }
       }
     };

@@ -1,4 +1,4 @@
-import { crc32c } from '#base';
+import { crc32c, formatTooNew } from '#base';
 
 /**
  * The journal's unit (QFS-01), little endian, padded to 8 bytes so that a scan can find its way again after damage:
@@ -22,7 +22,10 @@ export const frameHeaderBytes = 48;
 export const frameVersion = 1;
 const alignment = 8;
 
-/** Kinds of QFS-01. Numbers are on disk: never reused. Those above 5 without a writer yet are read by later versions. */
+/**
+ * Kinds of QFS-01. Numbers are on disk and never reused; those without a writer yet keep their place. The outcome of a requeue travels in the
+ * APPEND of its record, that of a discard in a COMMIT.
+ */
 export const frameKinds = {
   append: 1,
   commit: 2,
@@ -36,10 +39,14 @@ export const frameKinds = {
   finalise: 10,
   reset: 11,
   outcome: 12,
+  requeue: 13,
+  /** Frames of keys that a checkpoint could not write, carried to the journal's head (QFS-11). */
+  copy: 14,
 } as const;
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 
 const knownKinds: ReadonlySet<number> = new Set(Object.values(frameKinds));
+const kindMax = Math.max(...knownKinds);
 
 export interface FrameHeader {
   readonly kind: FrameKind;
@@ -84,21 +91,22 @@ export function sealFrame(
   buffer.fill(0, end, at + frameBytes(payloadBytes));
 }
 
-/** The frame at `at`, or undefined when there is no whole, sound frame of this salt. */
+/**
+ * The frame at `at`, or undefined when there is no whole, sound frame of this salt. A sound one of a newer version or an unknown kind is
+ * refused by name (FORMAT_TOO_NEW): it is no damage, and passing over it would lose what it says.
+ */
 export function readFrame(bytes: Buffer, at: number, salt: number): Frame | undefined {
   if (at + frameHeaderBytes > bytes.length) return undefined;
   if (bytes.readUInt32LE(at + 12) !== salt) return undefined;
   const payloadBytes = bytes.readUInt32LE(at);
-  const kind = bytes.readUInt8(at + 8);
   const end = at + frameHeaderBytes + payloadBytes;
-  if (end > bytes.length || bytes.readUInt8(at + 9) !== frameVersion || !knownKinds.has(kind))
-    return undefined;
+  if (end > bytes.length) return undefined;
   const header = Buffer.from(bytes.subarray(at, at + frameHeaderBytes));
   header.writeUInt32LE(0, 4);
   const payload = bytes.subarray(at + frameHeaderBytes, end);
   if (crc32c(payload, crc32c(header)) !== bytes.readUInt32LE(at + 4)) return undefined;
   return {
-    kind: kind as FrameKind,
+    kind: knownKind(bytes.readUInt8(at + 8), bytes.readUInt8(at + 9)),
     salt,
     sequence: readUInt64(bytes, at + 16),
     tenure: readUInt64(bytes, at + 24),
@@ -108,6 +116,14 @@ export function readFrame(bytes: Buffer, at: number, salt: number): Frame | unde
     payload,
     bytes: frameBytes(payloadBytes),
   };
+}
+
+function knownKind(kind: number, version: number): FrameKind {
+  if (version > frameVersion)
+    throw formatTooNew({ thing: 'a journal frame', found: version, known: frameVersion });
+  if (!knownKinds.has(kind))
+    throw formatTooNew({ thing: 'a journal frame of this kind', found: kind, known: kindMax });
+  return kind as FrameKind;
 }
 
 /** True when nothing was written at `at` in this life of the segment: zeros, or a frame of an older salt. */

@@ -1,9 +1,16 @@
-import { type Clock, type MillraceError, assert, messageOf } from '#base';
+import {
+  type Clock,
+  type MillraceError,
+  type Timer,
+  assert,
+  isMillraceError,
+  messageOf,
+} from '#base';
+import { failpoint } from '#disk';
 import { queueWriteFailed } from '#queue';
 import { journalFailed, journalSynced } from '#signals';
-import { frameBytes, frameHeaderBytes, type FrameKind, sealFrame } from './frame.ts';
+import { frameBytes, frameHeaderBytes, type FrameKind, frameKinds, sealFrame } from './frame.ts';
 import { encodeAbandon } from './payloads.ts';
-import { frameKinds } from './frame.ts';
 import { segmentHeaderBytes } from './segment.ts';
 import type { OpenSegment, SegmentShelf } from './segment-shelf.ts';
 
@@ -51,6 +58,7 @@ export class Journal {
   #mark: number;
   #blocked: { readonly error: MillraceError; readonly since: number } | undefined;
   #healDelayMs = healDelayMsFirst;
+  #healTimer: Timer | undefined;
   #idleWaiters: (() => void)[] = [];
 
   constructor(options: JournalOptions) {
@@ -76,6 +84,10 @@ export class Journal {
   /** Why nothing can be written now; undefined when well. */
   get trouble(): { readonly error: MillraceError; readonly since: number } | undefined {
     return this.#blocked;
+  }
+
+  segments(): ReturnType<SegmentShelf['segments']> {
+    return this.#options.shelf.segments();
   }
 
   /** Bytes of all segments that the mark has not made redundant. */
@@ -113,6 +125,7 @@ export class Journal {
   async close(): Promise<void> {
     await this.settled();
     this.#isClosed = true;
+    this.#healTimer?.cancel();
     await this.#options.shelf.close();
   }
 
@@ -139,7 +152,7 @@ export class Journal {
       const size = frameBytes(entry.payloadBytes);
       if (count > 0 && bytes + size > groupBytesMax) break;
       bytes += size;
-      count++;
+      count += 1;
     }
     return this.#queue.splice(0, count);
   }
@@ -147,12 +160,15 @@ export class Journal {
   async #writeGroup(group: readonly JournalEntry[]): Promise<void> {
     const began = this.#options.clock.monotonic();
     this.#options.assertWriter();
+    await failpoint('journal:before-write');
     const bytes = group.reduce((sum, entry) => sum + frameBytes(entry.payloadBytes), 0);
     const segment = await this.#segmentFor(bytes);
     const first = this.#durable + 1;
     const buffer = this.#encode(group, segment, bytes, first);
     await segment.file.writeAt([buffer], segment.end);
+    await failpoint('journal:before-sync');
     if (this.#options.isSynced) await segment.file.sync();
+    await failpoint('journal:after-sync');
     segment.end += bytes;
     segment.lastSequence = first + group.length - 1;
     this.#durable = segment.lastSequence;
@@ -210,8 +226,9 @@ export class Journal {
 
   /** Fails the group and all that waits: positions go on from the last durable end. */
   #fail(group: readonly JournalEntry[], cause: unknown): void {
-    const error = queueWriteFailed({ reason: messageOf(cause) }, cause);
-    const segment = this.#current;
+    const isFenced = isMillraceError(cause) && cause.disposition === 'fenced';
+    const error = isFenced ? cause : queueWriteFailed({ reason: messageOf(cause) }, cause);
+    const segment = isFenced ? undefined : this.#current;
     journalFailed.publish(() => ({
       segment: segment?.name ?? 'none',
       code: error.code,
@@ -223,7 +240,9 @@ export class Journal {
     const waiting = this.#queue.splice(0);
     this.#queuedBytes = 0;
     for (const entry of [...group, ...waiting]) entry.failed(error);
-    this.#options.clock.after(this.#healDelayMs, () => void this.#heal());
+    // Who is no longer the writer never will be again.
+    if (isFenced) return;
+    this.#healTimer = this.#options.clock.after(this.#healDelayMs, () => void this.#heal());
     this.#healDelayMs = Math.min(this.#healDelayMs * 2, healDelayMsMax);
   }
 

@@ -16,27 +16,36 @@ export interface TailLine {
   readonly bytes: Uint8Array;
 }
 
+/** Resolves true when a frame became durable, false when it failed; never rejects. */
+export type Flight = Promise<boolean>;
+
 /** An event id whose record is not in the state store's index yet. */
 export interface RecentId {
   readonly entry: DedupEntry;
-  /** Set while the frame is on its way: resolves true when the record became durable, false when it failed (ING-520). */
-  readonly inFlight?: Promise<boolean>;
+  /** Set while the frame is on its way (ING-520). */
+  readonly inFlight?: Flight;
 }
 
-export interface MutableTotals {
-  accepted: number;
-  applied: number;
-  dead: number;
-  discarded: number;
-  duplicates: number;
+export type MutableTotals = { -readonly [Member in keyof KeyTotals]: KeyTotals[Member] };
+
+/** Bytes of stored lines that all keys together hold in memory (P9). */
+export interface TailMemory {
+  bytes: number;
+}
+
+/** Frames up to this one, in the order of the journal, are in an offset record. */
+export interface CountedFrame {
+  readonly tenure: number;
+  readonly sequence: number;
 }
 
 /**
  * What the process knows of one key. It changes in two ways only: by a frame that became durable, and by reservations of frames on their way
- * (`nextOffset`, `commitInFlight`, in-flight ids), which a failure takes back.
+ * (`nextOffset`, `opening`, `commitInFlight`, ids and letters in flight), which a failure takes back.
  */
 export interface KeyState {
   readonly key: Key;
+  readonly memory: TailMemory;
   workspace: string;
   session: string;
   owner: string | null;
@@ -54,39 +63,59 @@ export interface KeyState {
   nextOffset: number;
   /** Up to here the session file has been written. */
   filledTo: number;
+  /** Up to here the session file was synced, as its offset record says. */
+  syncedTo: number;
+  /** A sync of the session file failed: what came after `syncedTo` must be written anew (QFS-11). */
+  isLogSuspect: boolean;
   /** The epoch's opening frame is durable. */
   isOpen: boolean;
-  isOpening: boolean;
-  /** Session folder with its first generation file exists. */
+  /** Set while the epoch's opening frame is on its way. */
+  opening: Flight | undefined;
+  /** Session folder with generation file and offset record exists. */
   hasFolder: boolean;
   isFolderSynced: boolean;
+  /** False while the offset record on disk is damaged: it is evidence, and nobody writes over it. */
+  hasSoundRecord: boolean;
+  /** The offset record on disk is damaged, and frames said all that it did: the next one goes over it. */
+  isRecordRetold: boolean;
   cursor: Cursor | null;
   cursorText: string;
-  /** Cursor that the epoch began with: what the generation file keeps (ING-815). */
+  /** Cursor that the epoch began with, and digest of the record before it: what the generation file keeps (ING-815). */
   baseCursor: Cursor | null;
+  digestBefore: string | null;
   seq: number;
   applied: AppliedMark | null;
+  /** As of the durable frames. */
   readonly totals: MutableTotals;
+  /** Those that the epoch began with. */
+  baseTotals: KeyTotals;
+  /** Duplicates that were answered and that no frame carries yet. */
   pendingDuplicates: number;
   /** Durable lines, oldest first: at least those that the session file does not hold yet. */
   tail: TailLine[];
   tailBytes: number;
   readonly recent: Map<string, RecentId>;
-  /** Ends of the records of the last batches read, in order: what a commit counts by. */
+  /** Up to here the state store's index has read the log. */
+  indexedThrough: number;
+  /** Ends of the records of the last batch read, in order: what a commit counts by. */
   boundaries: number[];
   commitInFlight: Promise<void> | undefined;
   quarantine: Quarantine | null;
-  /** Live letters and outcomes since the last write of the dead-letter file. */
+  /** Letters and outcomes that the dead-letter file does not hold yet. */
   newDead: (DeadLine | OutcomeLine)[];
-  /** Last frame that touched the key, and the last that a checkpoint has put into its files. */
-  lastFrame: number;
-  checkpointedFrame: number;
+  /** Letters whose outcome is on its way: a second one waits for it (ING-714). */
+  readonly settling: Map<string, Flight>;
+  /** What the offset record on disk contains. */
+  counted: CountedFrame;
+  /** Frames at or below this sequence are in the files or the row from which the key was read without a sound offset record. */
+  floor: number;
+  /** Rises with everything that a checkpoint must write; equal to `savedVersion` when all of it is in the files. */
+  version: number;
+  savedVersion: number;
+  /** The last checkpoint could not write it: its frames are carried along in the journal. */
+  isStuck: boolean;
   /** Accept time of the oldest record that waits, epoch ms. */
   oldestMs: number | null;
-  /** Holders that must find the state in memory as they left it. */
-  readonly pins: { count: number };
-  /** Dead letters whose requeue is on its way: a second one is refused (ING-714). */
-  readonly settling: Set<string>;
   lastUsed: number;
 }
 
@@ -98,9 +127,15 @@ export const zeroTotals: KeyTotals = {
   duplicates: 0,
 };
 
-export function newKeyState(key: Key, epoch: string, ordinal: number): KeyState {
+export function newKeyState(
+  key: Key,
+  epoch: string,
+  ordinal: number,
+  memory: TailMemory,
+): KeyState {
   return {
     key,
+    memory,
     workspace: '',
     session: '',
     owner: null,
@@ -114,29 +149,38 @@ export function newKeyState(key: Key, epoch: string, ordinal: number): KeyState 
     endRecords: 0,
     nextOffset: 0,
     filledTo: 0,
+    syncedTo: 0,
+    isLogSuspect: false,
     isOpen: false,
-    isOpening: false,
+    opening: undefined,
     hasFolder: false,
     isFolderSynced: false,
+    hasSoundRecord: true,
+    isRecordRetold: false,
     cursor: null,
     cursorText: 'null',
     baseCursor: null,
+    digestBefore: null,
     seq: 0,
     applied: null,
     totals: { ...zeroTotals },
+    baseTotals: zeroTotals,
     pendingDuplicates: 0,
     tail: [],
     tailBytes: 0,
     recent: new Map(),
+    indexedThrough: 0,
     boundaries: [],
     commitInFlight: undefined,
     quarantine: null,
     newDead: [],
-    lastFrame: 0,
-    checkpointedFrame: 0,
+    settling: new Map(),
+    counted: { tenure: 0, sequence: 0 },
+    floor: 0,
+    version: 0,
+    savedVersion: 0,
+    isStuck: false,
     oldestMs: null,
-    pins: { count: 0 },
-    settling: new Set(),
     lastUsed: 0,
   };
 }
@@ -153,18 +197,35 @@ export function backlogBytes(state: KeyState): number {
   return state.end - state.committed;
 }
 
+/** Whether an offset record already contains what a frame says: a later tenure may begin again at a lower sequence. */
+export function isCounted(state: KeyState, tenure: number, sequence: number): boolean {
+  const { counted } = state;
+  return tenure === counted.tenure ? sequence <= counted.sequence : tenure < counted.tenure;
+}
+
+/** Something of the key must be written by the next checkpoint. */
+export function dirty(state: KeyState): void {
+  state.version += 1;
+}
+
+export function isDirty(state: KeyState): boolean {
+  return state.version !== state.savedVersion;
+}
+
 /** Nothing of it would be missed: drained, in its files, and on nobody's mind. */
 export function isEvictable(state: KeyState): boolean {
   return (
-    state.pins.count === 0 &&
     state.recent.size === 0 &&
+    state.settling.size === 0 &&
     state.commitInFlight === undefined &&
+    state.opening === undefined &&
     state.nextOffset === state.end &&
     state.committed === state.end &&
     state.filledTo === state.end &&
     state.newDead.length === 0 &&
     state.pendingDuplicates === 0 &&
-    state.lastFrame === state.checkpointedFrame &&
+    !isDirty(state) &&
+    !state.isStuck &&
     state.quarantine === null
   );
 }

@@ -1,12 +1,18 @@
-import { join } from 'node:path';
-import { messageOf } from '#base';
-import type { KeyGuard, KeyStatus, QueueLedger, QueueTotals } from '#queue';
-import { type Key, type Position, parseKey, parsePosition } from '#record';
+import { isMillraceError, messageOf } from '#base';
+import {
+  type KeyGuard,
+  type KeyStatus,
+  type QueueLedger,
+  type QueueTotals,
+  queueWriteFailed,
+} from '#queue';
+import { type Key, type Position, keyParts, parsePosition } from '#record';
 import type { Engine } from './engine.ts';
 import { type KeyState, backlogBytes, pendingRecords, positionOf } from './key-state.ts';
 import { quarantineKey } from './quarantine.ts';
 import { readEndingAt } from './read.ts';
-import { loadState } from './state-table.ts';
+import { loadState } from './load-key.ts';
+import { keysOnDisk } from './recovery-finish.ts';
 
 export function createLedger(engine: Engine): QueueLedger {
   return {
@@ -18,9 +24,7 @@ export function createLedger(engine: Engine): QueueLedger {
         undefined,
         'status',
       );
-      return state === undefined || !(state.isOpen || state.isOpening)
-        ? undefined
-        : statusOf(state);
+      return state === undefined || !state.isOpen ? undefined : statusOf(state);
     },
     listKeys: (page) => listKeys(engine, page),
     readRecordEndingAt: (key, after) =>
@@ -48,7 +52,7 @@ function totalsOf(engine: Engine): QueueTotals {
     applied,
     dead,
     discarded,
-    duplicates,
+    duplicates: duplicates + engine.pendingDuplicates,
     pending,
     quarantinedKeys: engine.quarantined.size,
     activeKeys: engine.active.size,
@@ -73,22 +77,14 @@ function statusOf(state: KeyState): KeyStatus {
     quarantine: state.quarantine,
     appliedMark: state.applied,
     ...state.totals,
+    duplicates: state.totals.duplicates + state.pendingDuplicates,
   };
 }
 
 /** Names of all session folders and of the keys that have none yet. Read when an operator asks, never on the way of an event. */
 async function knownKeys(engine: Engine): Promise<Key[]> {
-  const { disk, directory } = engine.options;
-  const keys = new Set<Key>();
+  const keys = new Set(await keysOnDisk(engine));
   for (const state of engine.table.values()) if (state.isOpen) keys.add(state.key);
-  const sessions = join(directory, 'sessions');
-  for (const shard of await disk.readDirectory(sessions)) {
-    if (shard.kind !== 'directory') continue;
-    for (const { name } of await disk.readDirectory(join(sessions, shard.name))) {
-      const key = parseKey(name);
-      if (key !== undefined) keys.add(key);
-    }
-  }
   return [...keys].toSorted();
 }
 
@@ -104,8 +100,8 @@ async function listKeys(engine: Engine, page: Page): Promise<readonly KeyStatus[
   const found: KeyStatus[] = [];
   for (const key of candidates.toSorted()) {
     if (page.afterKey !== undefined && key <= page.afterKey) continue;
+    if (!mayMatch(key, page)) continue;
     if (found.length >= page.limit) break;
-    const isKnown = engine.table.get(key) !== undefined;
     const state = await engine.locks.with(
       key,
       (guard) => loadState(engine, guard),
@@ -116,9 +112,18 @@ async function listKeys(engine: Engine, page: Page): Promise<readonly KeyStatus[
     if (page.session !== undefined && state.session !== page.session) continue;
     if (page.workspace !== undefined && state.workspace !== page.workspace) continue;
     found.push(statusOf(state));
-    if (!isKnown) engine.table.evict();
   }
   return found;
+}
+
+/** What the key alone can rule out, without a look at its files. */
+function mayMatch(key: Key, { session, workspace }: Page): boolean {
+  const parts = keyParts(key);
+  if (parts === undefined) return true;
+  return (
+    (session === undefined || parts.session === session) &&
+    (workspace === undefined || parts.workspace === workspace)
+  );
 }
 
 async function recordEndingAt(
@@ -133,20 +138,30 @@ async function recordEndingAt(
 }
 
 function troubleOf(engine: Engine): ReturnType<QueueLedger['trouble']> {
-  const found: { code: string; message: string; since: string }[] = [];
   const journal = engine.journal.trouble;
-  if (journal !== undefined)
-    found.push({
-      code: journal.error.code,
-      message: `the journal cannot be written: ${messageOf(journal.error.cause ?? journal.error)}; appends are refused until it can`,
-      since: new Date(journal.since).toISOString(),
-    });
-  const filler = engine.filler.trouble;
-  if (filler !== undefined)
-    found.push({
-      code: 'QUEUE_WRITE_FAILED',
-      message: `a session file cannot be written: ${messageOf(filler.error)}; its records are safe in the journal`,
-      since: new Date(filler.since).toISOString(),
-    });
-  return found;
+  const why = (error: unknown): string =>
+    messageOf((error instanceof Error ? error.cause : undefined) ?? error);
+  const entries = [
+    [journal, 'the journal cannot be written', 'appends are refused until it can'],
+    [
+      engine.filler.trouble,
+      'a session file cannot be written',
+      'its records are safe in the journal',
+    ],
+    [
+      engine.indexer.trouble,
+      'the state store cannot be written',
+      'event ids are safe in the journal',
+    ],
+    [engine.checkpointTrouble, 'a checkpoint failed', 'its frames stay in the journal'],
+  ] as const;
+  return entries.flatMap(([trouble, what, effect]) => {
+    if (trouble === undefined) return [];
+    const { error, since } = trouble;
+    return {
+      code: isMillraceError(error) ? error.code : queueWriteFailed.code,
+      message: `${what}: ${why(error)}; ${effect}`,
+      since: new Date(since).toISOString(),
+    };
+  });
 }

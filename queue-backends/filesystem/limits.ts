@@ -1,44 +1,25 @@
 import {
   type AppendInput,
-  backlogFull,
+  type KeyLoad,
+  assertRoom,
   queueFull,
+  queueWriteFailed,
   recordFraming,
   sessionQuarantined,
 } from '#queue';
+import type { Storable } from './admission.ts';
 import type { Engine } from './engine.ts';
 import type { KeyState } from './key-state.ts';
 import { framingFault, storedBytes } from './stored-line.ts';
 
-/** How long a look at the file system's free space counts. */
-const spaceAgeMsMax = 500;
 /** Bytes on their way to the disk at most; beyond it callers are told "later" (P9). */
 const queuedBytesMax = 64 * 1024 * 1024;
-
-/** Free space, looked at now and then: a question to the file system is not for every append (QFS-30). */
-export class SpaceWatch {
-  #freeBytes = Number.POSITIVE_INFINITY;
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
-  #isLooking = false;
-
-  freeBytes(engine: Engine): number {
-    const now = engine.options.clock.monotonic();
-    if (now - this.#lookedAtMs > spaceAgeMsMax && !this.#isLooking) void this.look(engine);
-    return this.#freeBytes;
-  }
-
-  async look(engine: Engine): Promise<void> {
-    this.#isLooking = true;
-    try {
-      this.#freeBytes = (await engine.options.disk.space(engine.options.directory)).freeBytes;
-    } catch {
-      // A file system that cannot even be asked will say so at the next write, which fails the request.
-      this.#freeBytes = Number.POSITIVE_INFINITY;
-    } finally {
-      this.#lookedAtMs = engine.options.clock.monotonic();
-      this.#isLooking = false;
-    }
-  }
-}
+/** Stored lines in memory at most: what the session files did not take yet, when their disk fails or is slow. */
+const tailBytesMax = 256 * 1024 * 1024;
+/** Event ids in memory at most that the state store did not take yet. */
+const waitingIdsMax = 200_000;
+/** Half of the journal, which is four segments or more: above it, keys that cannot be checkpointed take no more (QFS-11). */
+const copiedSegmentsMax = 2;
 
 export function checkFraming(records: readonly AppendInput[]): void {
   for (const [index, { raw }] of records.entries()) {
@@ -48,52 +29,69 @@ export function checkFraming(records: readonly AppendInput[]): void {
 }
 
 /** Quotas for a whole request, before anything of it is handed over (ING-023). */
-export function checkLimits(
-  engine: Engine,
-  space: SpaceWatch,
-  states: ReadonlyMap<KeyState, readonly AppendInput[]>,
-): void {
+export function checkRoom(engine: Engine, storable: readonly Storable[]): void {
+  if (storable.length === 0) return;
   const { limits } = engine.options;
+  const added = new Map<KeyState, number>();
   let total = 0;
-  const full: KeyState[] = [];
-  for (const [state, inputs] of states) {
-    let bytes = 0;
-    for (const { raw } of inputs) bytes += storedBytes(raw);
+  for (const { state, input } of storable) {
+    const bytes = storedBytes(input.raw);
+    added.set(state, (added.get(state) ?? 0) + bytes);
     total += bytes;
-    const backlog = state.nextOffset - state.committed + bytes;
-    if (
-      state.quarantine !== null &&
-      state.nextOffset - state.committed + bytes > limits.quarantineBacklogBytes
-    )
-      throw sessionQuarantined({
-        keys: [state.key],
-        reason: `${state.quarantine.code}, and its backlog is full`,
-      });
-    if (backlog > limits.maxBytesPerKey) full.push(state);
   }
-  if (full.length > 0)
-    throw backlogFull({
-      keys: full.map(({ key }) => key),
-      usedBytes: Math.max(...full.map((state) => state.nextOffset - state.committed)),
-      limitBytes: limits.maxBytesPerKey,
-    });
-  if (engine.backlogBytes + engine.journal.queuedBytes + total > limits.maxBytes)
-    throw queueFull({
-      limit: 'queue.max_bytes',
-      usedBytes: engine.backlogBytes,
-      limitBytes: limits.maxBytes,
-    });
-  if (engine.journal.queuedBytes + total > Math.max(queuedBytesMax, total))
-    throw queueFull({
-      limit: 'bytes on their way to the disk',
-      usedBytes: engine.journal.queuedBytes,
-      limitBytes: queuedBytesMax,
-    });
-  const free = space.freeBytes(engine);
-  if (free - total < limits.reserveBytes)
+  assertRoom(
+    {
+      bytesPerKeyMax: limits.maxBytesPerKey,
+      bytesMax: limits.maxBytes,
+      quarantineBacklogBytesMax: limits.quarantineBacklogBytes,
+      cursorBytesMax: limits.cursorBytesMax,
+    },
+    engine.backlogBytes + engine.journal.queuedBytes,
+    [...added].map(([state, bytes]) => loadOf(state, bytes)),
+  );
+  for (const state of added.keys()) if (state.isStuck) checkCarried(engine, state);
+  checkMemory(engine, total);
+  const free = engine.space.freeBytes();
+  if (free - total < engine.space.reserveBytes)
     throw queueFull({
       limit: 'queue.reserve_bytes (free space that is kept)',
       usedBytes: free,
-      limitBytes: limits.reserveBytes,
+      limitBytes: engine.space.reserveBytes,
     });
+}
+
+function loadOf(state: KeyState, addedBytes: number): KeyLoad {
+  const load = { key: state.key, backlogBytes: state.nextOffset - state.committed, addedBytes };
+  return state.quarantine === null ? load : { ...load, quarantine: state.quarantine.code };
+}
+
+function checkMemory(engine: Engine, total: number): void {
+  const { queuedBytes } = engine.journal;
+  if (queuedBytes > 0 && queuedBytes + total > queuedBytesMax)
+    throw queueFull({
+      limit: 'bytes on their way to the disk',
+      usedBytes: queuedBytes,
+      limitBytes: queuedBytesMax,
+    });
+  const tailBytes = engine.table.memory.bytes;
+  if (tailBytes > 0 && tailBytes + queuedBytes + total > tailBytesMax)
+    throw queueFull({
+      limit: 'bytes that wait for their session files',
+      usedBytes: tailBytes,
+      limitBytes: tailBytesMax,
+    });
+  if (engine.indexer.waitingCount > waitingIdsMax)
+    throw queueWriteFailed({ reason: 'too many event ids wait for the state store' });
+}
+
+/** A key whose files cannot be written lives in the journal alone, and may not fill it. */
+function checkCarried(engine: Engine, state: KeyState): void {
+  if (engine.copiedBytes <= copiedSegmentsMax * engine.options.limits.segmentBytes) return;
+  const keys = [state.key];
+  if (state.quarantine === null)
+    throw queueWriteFailed({ reason: 'its session files cannot be written', keys });
+  throw sessionQuarantined({
+    keys,
+    reason: `${state.quarantine.code}, and the journal is full of it`,
+  });
 }

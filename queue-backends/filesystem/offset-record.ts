@@ -1,15 +1,19 @@
 import { join } from 'node:path';
-import { canonicalJson, crc32cHex, type JsonValue } from '#base';
-import { atomicReplace, type Disk, type StagingNames } from '#disk';
+import { canonicalJson, crc32cHex, isMillraceError, type JsonValue } from '#base';
+import { atomicReplace, failpoint } from '#disk';
+import { type FencePermit, tenureLost } from '#fence';
 import {
   type AppliedMark,
   type KeyGuard,
-  assertHeld,
+  type KeyLocks,
+  foreignRecord,
   offsetCorrupt,
   offsetUnsupported,
 } from '#queue';
 import { type Cursor, type Key, parseCursor } from '#record';
 import type { KeyTotals } from '#state';
+import { type EvidenceOptions, keepCopy } from './evidence.ts';
+import type { CountedFrame } from './key-state.ts';
 
 /** The checkpointed offset record, version 2 (ING spec §4.2). Its newest form is the key's newest frame; this is the copy that a checkpoint leaves. */
 export interface OffsetRecord {
@@ -31,13 +35,14 @@ export interface OffsetRecord {
   readonly state: 'open' | 'finalizing';
   readonly totals: KeyTotals;
   readonly seq: number;
-  /** Sequence of the last journal frame that the record contains: replay goes on after it. */
-  readonly frame: number;
+  /** Frames up to this one, of its tenure and of all tenures before, are in the record: replay goes on after them. */
+  readonly frame: CountedFrame;
+  /** The tenure that wrote it. */
   readonly tenure: number;
   readonly cursor: Cursor | null;
 }
 
-export const offsetRecordName = 'offset.json';
+const offsetRecordName = 'offset.json';
 
 /** Canonical JSON with its own CRC-32C as last word (ING spec §4.2). */
 export function encodeOffsetRecord(record: OffsetRecord): Buffer {
@@ -73,7 +78,6 @@ const countMembers = [
   'log_records',
   'committed_records',
   'seq',
-  'frame',
   'tenure',
 ];
 const textMembers = ['workspace', 'session_id', 'epoch'];
@@ -93,6 +97,9 @@ export function decodeOffsetRecord(key: Key, bytes: Uint8Array): OffsetRecord {
     countMembers.find((name) => !isCount(record[name])) ??
     textMembers.find((name) => typeof record[name] !== 'string');
   if (bad !== undefined) throw offsetCorrupt({ key, reason: `its member ${bad} is wrong` });
+  const frame = record['frame'] as Partial<CountedFrame> | null | undefined;
+  if (!isCount(frame?.sequence) || !isCount(frame.tenure))
+    throw offsetCorrupt({ key, reason: 'its member frame is wrong' });
   const cursor = record['cursor'];
   if (cursor !== null) {
     const parsed = parseCursor(cursor);
@@ -102,35 +109,90 @@ export function decodeOffsetRecord(key: Key, bytes: Uint8Array): OffsetRecord {
   return record as unknown as OffsetRecord;
 }
 
-export interface OffsetRecordStore {
-  /** Undefined when there is none. */
-  read(key: Key, folder: string): Promise<OffsetRecord | undefined>;
-  /**
-   * The one writer of the file (ING-202…204, QFS-12): takes what is there, refuses to go backwards within an epoch, and replaces it as a whole.
-   */
-  write(guard: KeyGuard, folder: string, next: OffsetRecord): Promise<void>;
+export interface WriteHow {
+  readonly held?: KeyGuard;
+  /** What is there may be damaged and is copied aside first: frames have told its content. */
+  readonly overDamage?: boolean;
 }
 
-export function offsetRecordStore(disk: Disk, names: StagingNames): OffsetRecordStore {
+export interface OffsetRecords {
+  /** Undefined when there is none; damage raises the corrupt class, and is never read as offset 0. */
+  read(key: Key, folder: string): Promise<OffsetRecord | undefined>;
+  /**
+   * The one writer of the file (ING-202…204, QFS-12): takes the key's lock, or enters it again by `held`, reads what is there, and replaces it
+   * as a whole by what `next` makes of it. Refuses to go backwards within an epoch (FOREIGN_RECORD), and a writer that is no longer one
+   * (TENURE_LOST).
+   */
+  write(
+    key: Key,
+    folder: string,
+    next: (current: OffsetRecord | undefined) => OffsetRecord,
+    how?: WriteHow,
+  ): Promise<OffsetRecord>;
+  /** Copies a damaged file aside, as evidence (ING-409). */
+  preserve(folder: string, reason: string): Promise<void>;
+}
+
+export interface OffsetRecordOptions extends EvidenceOptions {
+  readonly locks: KeyLocks;
+  readonly permit: FencePermit;
+}
+
+export function offsetRecords(options: OffsetRecordOptions): OffsetRecords {
+  const { disk, names, locks, permit } = options;
   async function read(key: Key, folder: string): Promise<OffsetRecord | undefined> {
     const bytes = await disk.readFile(join(folder, offsetRecordName));
     return bytes === undefined ? undefined : decodeOffsetRecord(key, bytes);
   }
+  async function preserve(folder: string, reason: string): Promise<void> {
+    await keepCopy(options, join(folder, offsetRecordName), 'corrupt', reason);
+  }
+  async function readOrKeep(key: Key, folder: string): Promise<OffsetRecord | undefined> {
+    try {
+      return await read(key, folder);
+    } catch (error) {
+      if (!isMillraceError(error) || error.disposition !== 'corrupt') throw error;
+      await preserve(folder, error.message);
+      return undefined;
+    }
+  }
   return {
     read,
-    async write(guard, folder, next) {
-      assertHeld(guard);
-      const current = await read(guard.key, folder);
-      const isBackwards =
-        current !== undefined &&
-        current.epoch === next.epoch &&
-        (current.offset > next.offset || current.seq > next.seq);
-      if (isBackwards)
-        throw offsetCorrupt({
-          key: guard.key,
-          reason: `the file is at ${current.offset} (write ${current.seq}), ahead of ${next.offset} (write ${next.seq}): somebody else wrote it`,
-        });
-      await atomicReplace(disk, join(folder, offsetRecordName), encodeOffsetRecord(next), names);
-    },
+    preserve,
+    write: (key, folder, next, how = {}) =>
+      locks.with(
+        key,
+        (guard) =>
+          guard.leaf(async () => {
+            const current = await (how.overDamage === true ? readOrKeep : read)(key, folder);
+            const record = next(current);
+            if (current !== undefined) refuseBackwards(key, current, record);
+            await failpoint('checkpoint:before-record');
+            assertTenure(permit, current?.tenure ?? 0);
+            await atomicReplace(
+              disk,
+              join(folder, offsetRecordName),
+              encodeOffsetRecord(record),
+              names,
+            );
+            return record;
+          }),
+        how.held,
+        'offset record',
+      ),
   };
+}
+
+/** The check that stands right before the rename (ING-236): a higher tenure in the file is a writer after us. */
+function assertTenure(permit: FencePermit, found: number): void {
+  const { domain, generation, isLive } = permit;
+  if (!isLive) throw tenureLost({ domain, generation, reason: 'the permit is no longer live' });
+  if (found > generation)
+    throw tenureLost({ domain, generation, reason: `an offset record is of tenure ${found}` });
+}
+
+function refuseBackwards(key: Key, current: OffsetRecord, next: OffsetRecord): void {
+  if (current.epoch !== next.epoch) return;
+  if (current.offset > next.offset || current.seq > next.seq)
+    throw foreignRecord({ key, found: current.seq, known: next.seq });
 }

@@ -1,9 +1,10 @@
 import type { AppliedMark } from '#queue';
 import type { Cursor, Key } from '#record';
 import type { KeyTotals } from '#state';
+import type { FrameKind } from './frame.ts';
 import type { PoisonedSegment } from './segment-shelf.ts';
 
-/** What the frames carry (QFS-01). JSON, so that a person can read a journal with a hex viewer; only the lines of an APPEND are raw. */
+/** What the frames carry (QFS-01). JSON, so that a person can read a journal with a hex viewer; the lines of an APPEND and the payloads in a COPY are raw. */
 
 /** The first append of an epoch carries what the epoch starts from (ING-125, D27). */
 export interface EpochOpening {
@@ -33,14 +34,20 @@ export interface AppendRecord {
   readonly len: number;
   readonly id?: string;
   readonly der?: 1;
-  /** Dead letter that it settles (ING-515, ING-714). */
-  readonly set?: string;
-  /** A requeue of this program moves dead → pending; a discarded id sent again is accepted as new. */
-  readonly new?: 0;
+  /** The dead letter that it settles (ING-515, ING-714): it moves one from dead to pending and does not raise accepted. */
+  readonly set?: SettledLetter;
+}
+
+export interface SettledLetter {
+  readonly id: string;
+  /** Logical offset where the dead record starts, and its event id. */
+  readonly at: number;
+  readonly eid?: string;
 }
 
 export interface AppendMeta {
   readonly keys: readonly AppendKey[];
+  /** Empty in a frame that only carries duplicates. */
   readonly records: readonly AppendRecord[];
   /** Accept time, epoch ms. */
   readonly t: number;
@@ -69,6 +76,10 @@ export type OutcomeLine =
       readonly id: string;
       readonly ts: string;
       readonly requeue_pos: string;
+      /** Bytes of the new record as it is stored; with the id of the letter it leads the index from the one to the other. */
+      readonly requeue_len?: number;
+      readonly event_id?: string;
+      readonly pos_start?: number;
     }
   | {
       readonly v: 1;
@@ -121,6 +132,25 @@ export interface MarkPayload {
   readonly quarantined: readonly Key[];
 }
 
+/** One frame that a COPY carries on; those of an APPEND hold the records of the copied keys only. */
+export interface CopiedFrame {
+  readonly sequence: number;
+  readonly tenure: number;
+  readonly kind: FrameKind;
+  readonly payload: Uint8Array;
+}
+
+/** Frames of keys that a checkpoint could not write (QFS-11); they keep the sequence that orders them. */
+export interface CopyMeta {
+  readonly keys: readonly Key[];
+  readonly frames: readonly {
+    readonly s: number;
+    readonly t: number;
+    readonly k: FrameKind;
+    readonly len: number;
+  }[];
+}
+
 export interface TenurePayload {
   readonly generation: number;
   readonly rootId: string;
@@ -155,17 +185,75 @@ export function decodeAbandon(payload: Uint8Array): readonly PoisonedSegment[] {
   return decodeJson<{ segments: readonly PoisonedSegment[] }>(payload).segments;
 }
 
-/** An APPEND payload is: length of the meta (4 bytes), meta as JSON, stored lines one after another. */
+/** An APPEND or COPY payload is: length of the meta (4 bytes), meta as JSON, and what it describes one after another. */
 export const appendMetaOffset = 4;
+
+function encodeWithMeta(meta: unknown, parts: readonly Uint8Array[]): EncodedPayload {
+  const head = Buffer.from(JSON.stringify(meta), 'utf8');
+  const payloadBytes = parts.reduce(
+    (sum, part) => sum + part.length,
+    appendMetaOffset + head.length,
+  );
+  return {
+    payloadBytes,
+    write(buffer, at) {
+      buffer.writeUInt32LE(head.length, at);
+      let end = at + appendMetaOffset + head.copy(buffer, at + appendMetaOffset);
+      for (const part of parts) {
+        buffer.set(part, end);
+        end += part.length;
+      }
+    },
+  };
+}
+
+/** With lines that are in their stored form already. */
+export function encodeAppend(meta: AppendMeta, lines: readonly Uint8Array[]): EncodedPayload {
+  return encodeWithMeta(meta, lines);
+}
+
+export function encodeCopy(keys: readonly Key[], frames: readonly CopiedFrame[]): EncodedPayload {
+  const meta: CopyMeta = {
+    keys,
+    frames: frames.map(({ sequence, tenure, kind, payload }) => ({
+      s: sequence,
+      t: tenure,
+      k: kind,
+      len: payload.length,
+    })),
+  };
+  return encodeWithMeta(
+    meta,
+    frames.map(({ payload }) => payload),
+  );
+}
+
+export function decodeCopy(payload: Uint8Array): {
+  readonly keys: readonly Key[];
+  readonly frames: readonly CopiedFrame[];
+} {
+  const { meta, rest } = splitMeta<CopyMeta>(payload);
+  let at = 0;
+  const frames = meta.frames.map(({ s, t, k, len }) => {
+    at += len;
+    return { sequence: s, tenure: t, kind: k, payload: rest.subarray(at - len, at) };
+  });
+  return { keys: meta.keys, frames };
+}
+
+function splitMeta<T>(payload: Uint8Array): { readonly meta: T; readonly rest: Buffer } {
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  const end = appendMetaOffset + bytes.readUInt32LE(0);
+  return {
+    meta: JSON.parse(bytes.toString('utf8', appendMetaOffset, end)) as T,
+    rest: bytes.subarray(end),
+  };
+}
 
 export function decodeAppend(payload: Uint8Array): {
   readonly meta: AppendMeta;
   readonly lines: Uint8Array;
 } {
-  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  const metaEnd = appendMetaOffset + bytes.readUInt32LE(0);
-  return {
-    meta: JSON.parse(bytes.toString('utf8', appendMetaOffset, metaEnd)) as AppendMeta,
-    lines: bytes.subarray(metaEnd),
-  };
+  const { meta, rest } = splitMeta<AppendMeta>(payload);
+  return { meta, lines: rest };
 }

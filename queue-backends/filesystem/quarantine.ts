@@ -1,52 +1,87 @@
 import { join } from 'node:path';
-import type { MillraceError } from '#base';
+import { type MillraceError, isMillraceError } from '#base';
 import { atomicReplace } from '#disk';
 import { keyQuarantined } from '#signals';
-import type { Engine } from './engine.ts';
+import { type Engine, noteBacklog } from './engine.ts';
+import { keepCopy } from './evidence.ts';
 import { frameKinds } from './frame.ts';
-import { submitFrame } from './submit.ts';
-import type { KeyState } from './key-state.ts';
+import { type KeyState, type Quarantine, dirty } from './key-state.ts';
 import { encodeJson, type QuarantinePayload } from './payloads.ts';
+import { submitFrame } from './submit.ts';
 
-/** Stops one key: durable frame, marker beside its files, all others go on (ING-408…410). Called again it changes nothing. */
-export async function quarantineKey(
-  engine: Engine,
-  state: KeyState,
-  fault: Pick<MillraceError, 'code' | 'message'>,
-): Promise<void> {
+export type Fault = Pick<MillraceError, 'code' | 'message'>;
+
+/** Codes whose damaged file is the log; of the others the offset record is. */
+const logFaults: ReadonlySet<string> = new Set([
+  'RECORD_CORRUPT',
+  'OFFSET_BEYOND_LOG',
+  'OFFSET_MISALIGNED',
+]);
+
+const markerName = 'quarantine.json';
+
+/**
+ * Stops one key; all others go on (ING-408…410). It holds from this step on; frame, marker and copy of the damaged file follow, and what a
+ * full or failing disk refuses of them is made good by the next checkpoint or the next reader that finds the same damage.
+ */
+export async function quarantineKey(engine: Engine, state: KeyState, fault: Fault): Promise<void> {
   if (state.quarantine !== null) return;
   const since = new Date(engine.options.clock.now()).toISOString();
-  state.quarantine = { code: fault.code, message: fault.message, since };
-  engine.quarantined.add(state.key);
-  engine.active.delete(state.key);
+  const quarantine: Quarantine = { code: fault.code, message: fault.message, since };
+  setQuarantine(engine, state, quarantine);
   keyQuarantined.publish(() => ({ key: state.key, code: fault.code, message: fault.message }));
-  const payload: QuarantinePayload = { k: state.key, ...state.quarantine };
-  await submitFrame(engine, frameKinds.quarantine, encodeJson(payload), (sequence) => {
-    state.lastFrame = sequence;
-  });
-  await writeMarker(engine, state);
+  const payload: QuarantinePayload = { k: state.key, ...quarantine };
+  try {
+    await submitFrame(engine, frameKinds.quarantine, encodeJson(payload), () => {
+      dirty(state);
+    });
+    await keepDamaged(engine, state, fault);
+    await writeMarker(engine, state);
+  } catch (error) {
+    if (isMillraceError(error) && error.disposition !== 'retry') throw error;
+    dirty(state);
+  }
 }
 
-/** `quarantine.json` survives restarts and is evidence for an operator. */
-async function writeMarker(engine: Engine, state: KeyState): Promise<void> {
-  if (!state.hasFolder) return;
-  const path = join(engine.files.folderOf(state.key), 'quarantine.json');
+/** In memory alone: what recovery and a loaded marker say. */
+export function setQuarantine(engine: Engine, state: KeyState, quarantine: Quarantine): void {
+  state.quarantine = quarantine;
+  engine.quarantined.add(state.key);
+  noteBacklog(engine, state, state.end - state.committed);
+}
+
+/** The offending file, copied and not moved (ING-409). */
+async function keepDamaged(engine: Engine, state: KeyState, fault: Fault): Promise<void> {
+  const { options, files, records } = engine;
+  const reason = `${fault.code} of ${state.key}: ${fault.message}`;
+  if (logFaults.has(fault.code)) {
+    await keepCopy(options, files.logPath(state.key, state.gen), 'corrupt', reason);
+    return;
+  }
+  await records.preserve(files.folderOf(state.key), reason);
+}
+
+/** `quarantine.json` survives restarts and is what an operator sees. */
+export async function writeMarker(engine: Engine, state: KeyState): Promise<void> {
+  if (!state.hasFolder || state.quarantine === null) return;
+  const path = join(engine.files.folderOf(state.key), markerName);
   const bytes = Buffer.from(`${JSON.stringify({ v: 1, ...state.quarantine }, null, 2)}\n`, 'utf8');
   await atomicReplace(engine.options.disk, path, bytes, engine.options.names);
 }
 
-/** The marker of a key that is being loaded; undefined when there is none. */
-export async function readMarker(
-  engine: Engine,
-  key: KeyState['key'],
-): Promise<KeyState['quarantine']> {
-  const bytes = await engine.options.disk.readFile(
-    join(engine.files.folderOf(key), 'quarantine.json'),
-  );
+/** The marker of a key; null when there is none. One that cannot be read still stops the key: somebody put it there. */
+export async function readMarker(engine: Engine, key: KeyState['key']): Promise<Quarantine | null> {
+  const bytes = await engine.options.disk.readFile(join(engine.files.folderOf(key), markerName));
   if (bytes === undefined) return null;
-  const { code, message, since } = JSON.parse(Buffer.from(bytes).toString('utf8')) as Record<
-    string,
-    unknown
-  >;
-  return { code: String(code), message: String(message), since: String(since) };
+  try {
+    const { code, message, since } = JSON.parse(Buffer.from(bytes).toString('utf8')) as Record<
+      string,
+      unknown
+    >;
+    return { code: String(code), message: String(message), since: String(since) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const since = new Date(engine.options.clock.now()).toISOString();
+    return { code: 'RECORD_CORRUPT', message: `${markerName} cannot be read`, since };
+  }
 }

@@ -35,7 +35,8 @@ export async function* readLines(
   let offset = from;
   let size = chunkBytes;
   while (offset < to) {
-    const chunk = await files.read(state, offset, Math.min(size, to - offset));
+    const wanted = Math.min(size, to - offset);
+    const chunk = await files.read(state, offset, wanted);
     let at = 0;
     for (;;) {
       const end = chunk.indexOf(newline, at);
@@ -46,7 +47,7 @@ export async function* readLines(
     }
     offset += at;
     if (at > 0) size = chunkBytes;
-    else if (offset + chunk.length >= to)
+    else if (chunk.length < wanted || offset + chunk.length >= to)
       throw recordCorrupt({
         key: state.key,
         place: `${offset}…${to}`,
@@ -54,6 +55,26 @@ export async function* readLines(
       });
     else size *= 2;
   }
+}
+
+/** Where the sound lines behind `from` end; what follows there is no whole line with a good crc. */
+export async function soundEnd(
+  files: SessionFiles,
+  state: KeyState,
+  from: number,
+  to: number,
+): Promise<{ readonly records: number; readonly end: number }> {
+  let records = 0;
+  let end = from;
+  try {
+    for await (const line of readLines(files, state, from, to)) {
+      records += 1;
+      end = line.end;
+    }
+  } catch (error) {
+    if (!recordCorrupt.is(error)) throw error;
+  }
+  return { records, end };
 }
 
 /** Counts records and finds the end of the last whole one; `visit` sees each. */
@@ -67,7 +88,7 @@ export async function countLines(
   let records = 0;
   let end = from;
   for await (const line of readLines(files, state, from, to)) {
-    records++;
+    records += 1;
     end = line.end;
     visit?.(line.offset, line.end - line.offset, line.raw);
   }

@@ -1,4 +1,5 @@
-import { isMillraceError } from '#base';
+import { isMillraceError, messageOf } from '#base';
+import { platformCode } from '#disk';
 import {
   type Batch,
   type BatchItem,
@@ -12,7 +13,7 @@ import type { Engine } from './engine.ts';
 import { type KeyState, positionOf } from './key-state.ts';
 import { quarantineKey } from './quarantine.ts';
 import { readLines, recordIn, type ReadLine } from './read-lines.ts';
-import { loadState } from './state-table.ts';
+import { loadState } from './load-key.ts';
 
 export interface BatchLimit {
   readonly records: number;
@@ -26,7 +27,12 @@ export async function readBatch(engine: Engine, key: Key, max: BatchLimit): Prom
     const done = engine.locks.tryAll([key], () => fromTail(known, max));
     if (done !== undefined) return done.value;
   }
-  return engine.locks.with(key, (guard) => readUnderGuard(engine, guard, max), undefined, 'read');
+  return engine.locks.with(
+    key,
+    (guard) => asRetry(key, () => readUnderGuard(engine, guard, max)),
+    undefined,
+    'read',
+  );
 }
 
 function tailCovers(state: KeyState): boolean {
@@ -43,10 +49,22 @@ async function readUnderGuard(engine: Engine, guard: KeyGuard, max: BatchLimit):
   try {
     return await fromLog(engine, state, max);
   } catch (error) {
-    if (!isMillraceError(error))
-      throw queueWriteFailed({ reason: `reading ${guard.key} failed` }, error);
-    if (error.disposition === 'corrupt') await quarantineKey(engine, state, error);
+    if (isMillraceError(error) && error.disposition === 'corrupt')
+      await quarantineKey(engine, state, error);
     throw error;
+  }
+}
+
+/** A disk that fails now may do later (ING-405): what is no error of ours becomes one that asks to come again. */
+export async function asRetry<T>(key: Key, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (isMillraceError(error) || platformCode(error) === undefined) throw error;
+    throw queueWriteFailed(
+      { reason: `the files of ${key} failed: ${messageOf(error)}`, keys: [key] },
+      error,
+    );
   }
 }
 

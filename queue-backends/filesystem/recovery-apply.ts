@@ -1,65 +1,107 @@
-import { join } from 'node:path';
 import { assert } from '#base';
-import { atomicReplace } from '#disk';
+import { failpoint } from '#disk';
 import type { KeyGuard } from '#queue';
 import type { Key } from '#record';
-import { evidenceKept, recovered } from '#signals';
-import { noteLetter } from './commit.ts';
+import { recovered } from '#signals';
 import type { Engine } from './engine.ts';
-import { type Frame, frameKinds, readFrame } from './frame.ts';
-import { type KeyState, newKeyState, positionOf } from './key-state.ts';
+import { type Frame, type FrameKind, frameKinds, readFrame } from './frame.ts';
+import { type KeyState, dirty, isCounted, newKeyState } from './key-state.ts';
+import { takeLetter } from './letters.ts';
+import { corruptOnly, loadState } from './load-key.ts';
 import {
   type AppendKey,
+  type AppendMeta,
+  type AppendRecord,
   type CommitPayload,
   type QuarantinePayload,
   decodeAppend,
+  decodeCopy,
   decodeJson,
 } from './payloads.ts';
-import { quarantineKey } from './quarantine.ts';
+import { quarantineKey, setQuarantine } from './quarantine.ts';
+import { keepJournalEvidence, quarantineNamed, readSegment } from './recovery-damage.ts';
+import { finishKeys, rebuildFromFolders } from './recovery-finish.ts';
 import type { FramePlace, Scan } from './recovery-scan.ts';
-import { addToTail } from './session-files.ts';
-import { loadState } from './state-table.ts';
+import { requeueLine } from './requeue-line.ts';
+import { addToTail } from './tail.ts';
 
 /** A key's tail is written to its file when it is this large: recovery's memory does not follow the journal's size. */
 const recoveryTailBytesMax = 1024 * 1024;
 
+/** What applying one frame needs to know of it. */
+interface Replayed {
+  readonly sequence: number;
+  readonly tenure: number;
+  readonly kind: FrameKind;
+  readonly payload: Uint8Array;
+  /** Frames at or below the mark: the root's totals hold them already, and only these keys still need them (QFS-11). */
+  readonly copiedFor: ReadonlySet<Key> | undefined;
+}
+
+/** What recovery remembers of the keys that it has met. */
+export interface Replay {
+  readonly engine: Engine;
+  /** Where the journal begins to tell a key's log: from there on the file is written anew. */
+  readonly toldFrom: Map<Key, number>;
+  /** Keys whose position the journal tells, although their offset record is damaged (C9). */
+  readonly retold: Set<Key>;
+  /** Keys whose books must be counted from the log itself. */
+  readonly recount: Set<Key>;
+  /** Keys that a frame after the mark names: the process that ended may have been writing their folders. */
+  readonly met: Set<Key>;
+  /** There is no mark: the journal was lost, and every folder was read. */
+  readonly isRebuilt: boolean;
+  /** Last frame that was applied to a key: of two equal ones one counts. */
+  readonly appliedTo: Map<Key, number>;
+  frames: number;
+}
+
 /**
- * Brings the keys up to the journal (QFS-20): every frame after the mark, in order. Files that a crash left behind are cut where the frames
- * begin and written anew, so an interrupted recovery is simply done again (QFS-21).
+ * Brings the keys up to the journal (QFS-20): every frame after the mark, in order. Session files are written over from where the frames begin,
+ * with what they say, so an interrupted recovery is simply done again (QFS-21).
  */
 export async function applyJournal(engine: Engine, scan: Scan): Promise<void> {
   const began = engine.options.clock.monotonic();
-  Object.assign(engine.totals, scan.mark?.totals);
+  const replay: Replay = {
+    engine,
+    toldFrom: new Map(),
+    retold: new Set(),
+    recount: new Set(),
+    met: new Set(),
+    isRebuilt: scan.mark === undefined,
+    appliedTo: new Map(),
+    frames: 0,
+  };
+  await keepJournalEvidence(engine, scan);
+  if (replay.isRebuilt) await rebuildFromFolders(engine);
+  else Object.assign(engine.totals, scan.mark?.totals);
   for (const key of scan.mark?.quarantined ?? []) engine.quarantined.add(key);
-  await keepEvidence(engine, scan);
-  const cut = new Set<Key>();
-  let bytes: { readonly name: string; readonly content: Buffer } | undefined;
-  let frames = 0;
-  for (const place of scan.places) {
-    if (place.sequence <= scan.low) continue;
-    if (bytes?.name !== place.segment)
-      bytes = { name: place.segment, content: await readSegment(engine, place.segment) };
-    const frame = frameAt(bytes.content, place);
-    await applyFrame(engine, frame, cut);
-    frames++;
-  }
-  await quarantineHoles(engine, scan);
-  await wakeActive(engine, scan);
+  await replayCopies(replay, scan);
+  await eachFrame(engine, scan, (frame) => applyFrame(replay, { ...frame, copiedFor: undefined }));
+  await failpoint('recovery:applied');
+  await quarantineNamed(engine, scan);
+  await finishKeys(replay, [...(scan.mark?.active ?? []), ...engine.quarantined]);
+  engine.isRecovered = true;
   recovered.publish(() => ({
-    frames,
-    keys: cut.size,
+    frames: replay.frames,
+    keys: replay.appliedTo.size,
     tornBytes: scan.torn === undefined ? 0 : scan.torn.to - scan.torn.from,
     damagedRanges: scan.damaged.length,
     durationMs: engine.options.clock.monotonic() - began,
   }));
 }
 
-function journalPath(engine: Engine, name: string): string {
-  return join(engine.options.directory, 'journal', name);
-}
-
-async function readSegment(engine: Engine, name: string): Promise<Buffer> {
-  return Buffer.from((await engine.options.disk.readFile(journalPath(engine, name))) ?? []);
+async function eachFrame(
+  engine: Engine,
+  scan: Scan,
+  visit: (frame: Frame) => Promise<void>,
+): Promise<void> {
+  let open: { readonly name: string; readonly content: Buffer } | undefined;
+  for (const place of scan.places) {
+    if (open?.name !== place.segment)
+      open = { name: place.segment, content: await readSegment(engine, place.segment) };
+    await visit(frameAt(open.content, place));
+  }
 }
 
 function frameAt(content: Buffer, place: FramePlace): Frame {
@@ -68,107 +110,184 @@ function frameAt(content: Buffer, place: FramePlace): Frame {
   return frame;
 }
 
-async function applyFrame(engine: Engine, frame: Frame, cut: Set<Key>): Promise<void> {
+/** Frames at or below the mark that a checkpoint carried along for keys it could not write, before all others: they are older. */
+async function replayCopies(replay: Replay, scan: Scan): Promise<void> {
+  const low = scan.mark?.low ?? 0;
+  const copied: Replayed[] = [];
+  await eachFrame(replay.engine, scan, async (frame) => {
+    if (frame.kind !== frameKinds.copy) return;
+    const { keys, frames } = decodeCopy(Buffer.from(frame.payload));
+    const copiedFor = new Set(keys);
+    for (const one of frames) if (one.sequence <= low) copied.push({ ...one, copiedFor });
+  });
+  copied.sort((a, b) => a.sequence - b.sequence);
+  for (const frame of copied) await applyFrame(replay, frame);
+}
+
+async function applyFrame(replay: Replay, frame: Replayed): Promise<void> {
+  replay.frames += 1;
   switch (frame.kind) {
     case frameKinds.append:
-      await applyAppend(engine, frame, cut);
+      await applyAppend(replay, frame);
       return;
     case frameKinds.commit: {
       const payload = decodeJson<CommitPayload>(frame.payload);
-      await engine.locks.with(payload.k, (guard) =>
-        applyCommitFrame(engine, guard, payload, frame.sequence),
-      );
+      await applyCommit(replay, frame, payload);
       return;
     }
     case frameKinds.quarantine: {
       const { k, code, message, since } = decodeJson<QuarantinePayload>(frame.payload);
-      engine.quarantined.add(k);
-      const state = await engine.locks.with(k, (guard) => loadState(engine, guard));
-      if (state !== undefined) state.quarantine = { code, message, since };
+      replay.engine.quarantined.add(k);
+      const state = await underLock(replay, k, (guard) => loadState(replay.engine, guard));
+      if (state === undefined) return;
+      setQuarantine(replay.engine, state, { code, message, since });
+      meet(replay, state);
       return;
     }
     default:
-      // Marks, tenures and abandons were taken into account by the scan; other kinds have no writer yet.
+      // Marks, tenures and abandons were taken into account by the scan, copies before; other kinds have no writer yet.
       return;
   }
 }
 
-async function applyAppend(engine: Engine, frame: Frame, cut: Set<Key>): Promise<void> {
+function underLock<T>(replay: Replay, key: Key, fn: (guard: KeyGuard) => Promise<T>): Promise<T> {
+  return replay.engine.locks.with(key, fn, undefined, 'recovery');
+}
+
+/** Whether the key still needs the frame: not in its record, not applied a moment ago from a copy. */
+function takes(replay: Replay, state: KeyState, frame: Replayed): boolean {
+  const last = replay.appliedTo.get(state.key) ?? 0;
+  return frame.sequence > last && !isCounted(state, frame.tenure, frame.sequence);
+}
+
+async function applyAppend(replay: Replay, frame: Replayed): Promise<void> {
+  const { engine } = replay;
   const { meta, lines } = decodeAppend(frame.payload);
+  if (frame.copiedFor === undefined) countInRoot(engine, meta);
   const states: KeyState[] = [];
   for (const key of meta.keys)
-    states.push(await engine.locks.with(key.k, (guard) => stateFor(engine, guard, key)));
+    states.push(await underLock(replay, key.k, (guard) => stateFor(replay, guard, key)));
+  const isTaken = states.map((state) => takes(replay, state, frame));
   let at = 0;
   for (const record of meta.records) {
     const state = states[record.k];
     assert(state !== undefined, 'an append frame names the key of each record');
     const bytes = Buffer.from(lines.subarray(at, at + record.len));
     at += record.len;
-    if (!cut.has(state.key)) await cutLog(engine, state, record.at);
-    cut.add(state.key);
-    if (record.at > state.end) {
-      await quarantineKey(engine, state, {
-        code: 'RECORD_CORRUPT',
-        message: `records of ${state.key} between ${state.end} and ${record.at} are missing from the journal`,
-      });
-    }
-    addToTail(state, { offset: record.at, bytes });
-    const isRequeue = record.new === 0;
-    if (isRequeue) engine.totals.dead--;
-    else engine.totals.accepted++;
-    if (frame.sequence > state.checkpointedFrame) {
-      state.end = record.at + record.len;
-      state.endRecords++;
-      state.nextOffset = state.end;
-      if (isRequeue) state.totals.dead--;
-      else state.totals.accepted++;
-      state.oldestMs ??= meta.t;
-      state.lastFrame = frame.sequence;
-      if (record.set !== undefined)
-        state.newDead.push({
-          v: 1,
-          kind: 'requeued',
-          id: record.set,
-          ts: new Date(meta.t).toISOString(),
-          requeue_pos: positionOf(state, record.at),
-        });
-    }
-    if (record.id !== undefined)
-      engine.indexer.add(state, record.id, {
-        ordinal: state.ordinal,
-        offset: record.at,
-        length: record.len,
-        status: 'live',
-        isDerivedId: record.der === 1,
-      });
-    if (state.tailBytes > recoveryTailBytesMax)
-      await engine.locks.with(state.key, (guard) => engine.filler.fillNow(state, guard));
+    await retell(replay, state, record.at, bytes);
+    if (isTaken[record.k] === true) await takeRecord(replay, state, record, meta);
   }
-  for (const [index, key] of meta.keys.entries())
-    countDuplicates(engine, states[index], key, frame.sequence);
+  for (const [index, state] of states.entries()) {
+    meet(replay, state);
+    if (isTaken[index] !== true) continue;
+    state.totals.duplicates += meta.keys[index]?.dup ?? 0;
+    replay.appliedTo.set(state.key, frame.sequence);
+  }
 }
 
-function countDuplicates(
-  engine: Engine,
-  state: KeyState | undefined,
-  key: AppendKey,
-  sequence: number,
-): void {
-  engine.totals.duplicates += key.dup ?? 0;
-  if (state !== undefined && sequence > state.checkpointedFrame)
-    state.totals.duplicates += key.dup ?? 0;
+/**
+ * What a frame after the mark speaks of is written again by the next checkpoint, also when its files hold it already: the process that wrote
+ * them may have been killed before it synced them.
+ */
+function meet(replay: Replay, state: KeyState): void {
+  replay.met.add(state.key);
+  dirty(state);
 }
 
-/** The state that an append goes on from. An epoch that opens in the journal is rebuilt from its frames alone: its folder may be half made (C1). */
-async function stateFor(engine: Engine, guard: KeyGuard, key: AppendKey): Promise<KeyState> {
-  if (key.open === undefined) {
-    const known = await loadState(engine, guard);
-    if (known !== undefined) return known;
+function countInRoot(engine: Engine, meta: AppendMeta): void {
+  const { totals } = engine;
+  for (const { set } of meta.records)
+    if (set === undefined) totals.accepted += 1;
+    else totals.dead -= 1;
+  for (const key of meta.keys) {
+    totals.duplicates += key.dup ?? 0;
+    if (key.open?.isNew === true) totals.keys += 1;
   }
+}
+
+/** The line is in memory again, and the file is written over with it: a length is no proof of bytes (QFS-20). */
+async function retell(
+  replay: Replay,
+  state: KeyState,
+  offset: number,
+  bytes: Uint8Array,
+): Promise<void> {
+  const { engine, toldFrom } = replay;
+  const last = state.tail.at(-1);
+  if (last !== undefined && offset <= last.offset) return;
+  if (!toldFrom.has(state.key)) {
+    toldFrom.set(state.key, offset);
+    state.filledTo = Math.min(state.filledTo, offset);
+  }
+  addToTail(state, { offset, bytes });
+  if (state.tailBytes > recoveryTailBytesMax)
+    await underLock(replay, state.key, (guard) => engine.filler.fillNow(state, guard));
+}
+
+async function takeRecord(
+  replay: Replay,
+  state: KeyState,
+  record: AppendRecord,
+  meta: AppendMeta,
+): Promise<void> {
+  const { engine } = replay;
+  if (record.at > state.end && state.hasSoundRecord) {
+    const message = `records of ${state.key} between ${state.end} and ${record.at} are missing from the journal`;
+    await quarantineKey(engine, state, { code: 'RECORD_CORRUPT', message });
+  }
+  state.end = Math.max(state.end, record.at + record.len);
+  state.endRecords += 1;
+  state.nextOffset = state.end;
+  state.oldestMs ??= meta.t;
+  if (record.set === undefined) state.totals.accepted += 1;
+  else state.totals.dead -= 1;
+  if (record.id !== undefined)
+    engine.indexer.add(state, record.id, {
+      ordinal: state.ordinal,
+      offset: record.at,
+      length: record.len,
+      status: 'live',
+      isDerivedId: record.der === 1,
+    });
+  if (record.set !== undefined) takeLetter(engine, state, requeueLine(state, record, meta.t));
+}
+
+/**
+ * The state that an append goes on from. An epoch that opens in the journal is rebuilt from its frames alone, unless a checkpoint has come as
+ * far as its offset record: its folder may be half made (C1).
+ */
+async function stateFor(replay: Replay, guard: KeyGuard, key: AppendKey): Promise<KeyState> {
+  const { engine } = replay;
   const inMemory = engine.table.get(key.k);
-  if (inMemory !== undefined && inMemory.epoch === key.e) return inMemory;
-  const state = newKeyState(key.k, key.e, key.o);
-  const open = key.open;
+  if (inMemory?.epoch === key.e) return inMemory;
+  if (key.open === undefined || (await hasCheckpoint(engine, key))) {
+    const known = await loadState(engine, guard);
+    if (known?.epoch === key.e) return known;
+  }
+  const state = openedState(engine, key);
+  engine.table.put(state);
+  if (key.open === undefined) {
+    const message = `the frame that opened epoch ${key.e} of ${key.k} is missing from the journal`;
+    await quarantineKey(engine, state, { code: 'RECORD_CORRUPT', message });
+  }
+  return state;
+}
+
+/** Whether the offset record on disk holds more of this epoch than its beginning. A damaged one is told anew. */
+async function hasCheckpoint(engine: Engine, key: AppendKey): Promise<boolean> {
+  const folder = engine.files.folderOf(key.k);
+  try {
+    const record = await engine.records.read(key.k, folder);
+    return record?.epoch === key.e && record.frame.sequence > 0;
+  } catch (error) {
+    corruptOnly(error);
+    return false;
+  }
+}
+
+function openedState(engine: Engine, key: AppendKey): KeyState {
+  const state = newKeyState(key.k, key.e, key.o, engine.table.memory);
+  const { open } = key;
   if (open !== undefined) {
     state.workspace = open.workspace;
     state.session = open.session;
@@ -177,114 +296,43 @@ async function stateFor(engine: Engine, guard: KeyGuard, key: AppendKey): Promis
     state.baseCursor = open.cursor;
     state.cursorText = JSON.stringify(open.cursor);
     state.applied = open.applied;
+    state.digestBefore = open.applied?.sha256 ?? null;
+    state.baseTotals = open.totals;
     Object.assign(state.totals, open.totals);
-    if (open.isNew) engine.totals.keys++;
   }
   state.isOpen = true;
-  engine.table.put(state);
+  // Nothing of the file is needed, sound or not: the frames hold the epoch whole.
+  state.isRecordRetold = true;
   return state;
 }
 
-/** Bytes from the first frame after the mark on are the journal's to write: a length is no proof of bytes (QFS-20). */
-async function cutLog(engine: Engine, state: KeyState, offset: number): Promise<void> {
-  const path = engine.files.logPath(state.key, state.gen);
-  const stat = await engine.options.disk.stat(path);
-  const size = stat?.size ?? 0;
-  if (stat !== undefined && state.base + size > offset) await engine.files.truncate(state, offset);
-  state.filledTo = offset;
-}
-
-async function applyCommitFrame(
-  engine: Engine,
-  guard: KeyGuard,
-  payload: CommitPayload,
-  sequence: number,
-): Promise<void> {
-  const { totals } = engine;
-  totals.applied += payload.delta.applied;
-  totals.dead += payload.delta.dead;
-  totals.discarded += payload.delta.discarded;
-  totals.duplicates += payload.delta.dup;
-  const state = await loadState(engine, guard);
-  if (state === undefined || state.epoch !== payload.e || sequence <= state.checkpointedFrame)
-    return;
+async function applyCommit(replay: Replay, frame: Replayed, payload: CommitPayload): Promise<void> {
+  const { engine } = replay;
+  if (frame.copiedFor === undefined) addDelta(engine.totals, payload.delta);
+  const state = await underLock(replay, payload.k, (guard) => loadState(engine, guard));
+  if (state === undefined || state.epoch !== payload.e) return;
+  meet(replay, state);
+  if (!takes(replay, state, frame)) return;
+  if (!state.hasSoundRecord) replay.retold.add(state.key);
+  if (!state.hasSoundRecord || payload.seq !== state.seq + 1) replay.recount.add(state.key);
   state.committed = payload.after;
   state.committedRecords += payload.n;
   state.seq = payload.seq;
   state.cursor = payload.cursor;
   state.cursorText = JSON.stringify(payload.cursor);
   state.applied = payload.applied;
-  state.lastFrame = sequence;
-  state.totals.applied += payload.delta.applied;
-  state.totals.dead += payload.delta.dead;
-  state.totals.discarded += payload.delta.discarded;
-  state.totals.duplicates += payload.delta.dup;
+  addDelta(state.totals, payload.delta);
   if (state.committed === state.end) state.oldestMs = null;
-  for (const line of payload.dead ?? []) {
-    state.newDead.push(line);
-    noteLetter(engine, state, line);
-  }
+  for (const line of payload.dead ?? []) takeLetter(engine, state, line);
+  replay.appliedTo.set(state.key, frame.sequence);
 }
 
-/** A key whose frames fell into a damaged range shows it by a hole in its offsets; one that the range names is stopped at once (QFS-06). */
-async function quarantineHoles(engine: Engine, scan: Scan): Promise<void> {
-  for (const range of scan.damaged) {
-    const content = await readSegment(engine, range.segment);
-    const text = content.toString('latin1', range.from, range.to);
-    const named = new Set(
-      [...text.matchAll(/"k":"([A-Za-z0-9_%~-]{3,200})"/g)].map((match) => match[1] as Key),
-    );
-    for (const key of named) {
-      const state = await engine.locks.with(key, (guard) => loadState(engine, guard));
-      if (state === undefined) continue;
-      await quarantineKey(engine, state, {
-        code: 'RECORD_CORRUPT',
-        message: `journal frames ${range.firstSequence} to ${range.lastSequence} are damaged and name ${key}`,
-      });
-    }
-  }
-}
-
-/** Damaged and torn bytes are kept beside the journal before anything of them can be written over (P7). */
-async function keepEvidence(engine: Engine, scan: Scan): Promise<void> {
-  const ranges = [
-    ...scan.damaged.map((range) => ({ ...range, kind: 'corrupt' })),
-    ...(scan.torn === undefined ? [] : [{ ...scan.torn, kind: 'torn' }]),
-  ];
-  for (const { segment, from, to, kind } of ranges) {
-    const content = (await readSegment(engine, segment)).subarray(from, to);
-    const used = content.subarray(0, usedBytes(content));
-    const path = journalPath(engine, `${segment}.${from}.${kind}.bin`);
-    if ((await engine.options.disk.stat(path)) !== undefined) continue;
-    await atomicReplace(engine.options.disk, path, used, engine.options.names);
-    evidenceKept.publish(() => ({
-      path,
-      reason:
-        kind === 'torn'
-          ? 'the last group of the journal is torn; its requests may have been acknowledged'
-          : 'a range of the journal is damaged',
-    }));
-  }
-}
-
-/** Without the zeros at the end of a preallocated segment. */
-function usedBytes(content: Uint8Array): number {
-  let end = content.length;
-  while (end > 0 && content[end - 1] === 0) end--;
-  return end;
-}
-
-/** Keys with a backlog: those of the mark and those of the frames; the sums are taken anew from their states. */
-async function wakeActive(engine: Engine, scan: Scan): Promise<void> {
-  for (const key of scan.mark?.active ?? [])
-    await engine.locks.with(key, (guard) => loadState(engine, guard));
-  engine.active.clear();
-  engine.backlogBytes = 0;
-  for (const state of engine.table.values()) {
-    const backlog = state.end - state.committed;
-    engine.backlogBytes += backlog;
-    if (backlog > 0 && state.quarantine === null) engine.active.add(state.key);
-    if (state.quarantine !== null) engine.quarantined.add(state.key);
-    if (state.filledTo < state.end) engine.filler.want(state);
-  }
+function addDelta(
+  totals: { applied: number; dead: number; discarded: number; duplicates: number },
+  delta: CommitPayload['delta'],
+): void {
+  totals.applied += delta.applied;
+  totals.dead += delta.dead;
+  totals.discarded += delta.discarded;
+  totals.duplicates += delta.dup;
 }

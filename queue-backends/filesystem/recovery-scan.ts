@@ -1,20 +1,9 @@
 import { join } from 'node:path';
 import type { Disk } from '#disk';
-import {
-  type Frame,
-  frameAlignment,
-  frameHeaderBytes,
-  frameKinds,
-  isUnwritten,
-  readFrame,
-} from './frame.ts';
+import { type Frame, frameKinds } from './frame.ts';
 import { decodeAbandon, decodeJson, type MarkPayload } from './payloads.ts';
-import {
-  type SegmentHeader,
-  decodeSegmentHeader,
-  parseSegmentName,
-  segmentHeaderBytes,
-} from './segment.ts';
+import { type FoundFrame, type ScannedSegment, scanSegment } from './scan-segment.ts';
+import { type SegmentHeader, decodeSegmentHeader, parseSegmentName } from './segment.ts';
 import type { PoisonedSegment } from './segment-shelf.ts';
 
 /** Where a kept frame lies. */
@@ -25,253 +14,210 @@ export interface FramePlace {
   readonly sequence: number;
 }
 
-/** A range of a segment that is not what was written, and is not the torn tail. */
-export interface DamagedRange {
+export interface SegmentRange {
   readonly segment: string;
   readonly from: number;
   readonly to: number;
+}
+
+/** Sequences that were known synced and cannot be read, with the bytes in which they must have been. */
+export interface DamagedRange {
+  readonly ranges: readonly SegmentRange[];
   readonly firstSequence: number;
   readonly lastSequence: number;
 }
 
-export interface TornTail {
-  readonly segment: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-export interface ScannedSegment {
-  readonly name: string;
-  readonly header: SegmentHeader;
-  readonly bytes: number;
-}
-
 export interface Scan {
-  readonly segments: readonly ScannedSegment[];
-  /** Files that hold nothing: begun and never written, or made and never begun. */
+  /** Files with frames, and the last kept sequence in each. */
+  readonly segments: readonly {
+    readonly name: string;
+    readonly bytes: number;
+    readonly lastSequence: number;
+  }[];
+  /** Files without a frame: begun and never written, or made and never begun. */
   readonly unused: readonly string[];
+  /** Kept frames above the mark, in order. */
   readonly places: readonly FramePlace[];
   readonly lastSequence: number;
   readonly highestTenure: number;
   readonly mark: MarkPayload | undefined;
-  readonly low: number;
   readonly poisoned: readonly PoisonedSegment[];
   readonly damaged: readonly DamagedRange[];
-  readonly torn: TornTail | undefined;
+  readonly torn: SegmentRange | undefined;
 }
 
-interface FoundFrame {
-  readonly frame: Frame;
-  readonly at: number;
-}
-
-interface Gap {
-  readonly from: number;
-  readonly to: number;
-  readonly before: number;
-  /** First sound frame behind it; undefined when none follows in the segment. */
-  readonly after: number | undefined;
-}
-
-interface RawSegment extends ScannedSegment {
-  readonly frames: readonly FoundFrame[];
-  readonly gaps: readonly Gap[];
+interface NamedHeader {
+  readonly name: string;
+  readonly header: SegmentHeader;
 }
 
 /** Reads the journal once, in order, and decides what counts (QFS-03, QFS-06, QFS-20, QFS-40). Changes nothing. */
 export async function scanJournal(disk: Disk, directory: string): Promise<Scan> {
-  const raw: RawSegment[] = [];
+  const found: ScannedSegment[] = [];
+  const headers: NamedHeader[] = [];
   const unused: string[] = [];
   for (const { name } of await disk.readDirectory(directory)) {
     const id = parseSegmentName(name);
     if (id === undefined) continue;
     const bytes = Buffer.from((await disk.readFile(join(directory, name))) ?? []);
     const header = decodeSegmentHeader(bytes, name);
+    // A recycled file may have its new name and still its old header: nothing in it counts.
     const isOwn =
       header !== undefined && header.generation === id.generation && header.number === id.number;
+    if (isOwn) headers.push({ name, header });
     const segment = isOwn ? scanSegment(name, header, bytes) : undefined;
     if (segment === undefined || (segment.frames.length === 0 && segment.gaps.length === 0))
       unused.push(name);
-    else raw.push(segment);
+    else found.push(segment);
   }
-  raw.sort(
-    (a, b) => a.header.generation - b.header.generation || a.header.number - b.header.number,
-  );
-  return decide(raw, unused);
+  found.sort((a, b) => byNumber(a.header, b.header));
+  return decide(found, headers, unused);
 }
 
-function scanSegment(name: string, header: SegmentHeader, bytes: Buffer): RawSegment {
-  const frames: FoundFrame[] = [];
-  const gaps: Gap[] = [];
-  let at = segmentHeaderBytes;
-  let last = header.firstSequence - 1;
-  while (at + frameHeaderBytes <= bytes.length) {
-    const frame = readFrame(bytes, at, header.salt);
-    if (frame !== undefined) {
-      frames.push({ frame: { ...frame, payload: new Uint8Array(0) }, at });
-      if (
-        frame.kind === frameKinds.abandon ||
-        frame.kind === frameKinds.mark ||
-        frame.kind === frameKinds.tenure
-      )
-        frames[frames.length - 1] = {
-          frame: { ...frame, payload: Buffer.from(frame.payload) },
-          at,
-        };
-      last = frame.sequence;
-      at += frame.bytes;
-      continue;
-    }
-    const next = findNext(bytes, at, header.salt, last);
-    if (next === undefined && isUnwritten(bytes, at, header.salt)) break;
-    gaps.push({
-      from: at,
-      to: next ?? bytes.length,
-      before: last,
-      after: next === undefined ? undefined : readFrame(bytes, next, header.salt)?.sequence,
-    });
-    if (next === undefined) break;
-    at = next;
-  }
-  return { name, header, bytes: at, frames, gaps };
+function byNumber(a: SegmentHeader, b: SegmentHeader): number {
+  return a.generation - b.generation || a.number - b.number;
 }
 
-/** The next sound frame behind damage: frames are aligned, of this salt, and later than the last one. */
-function findNext(bytes: Buffer, from: number, salt: number, last: number): number | undefined {
-  for (
-    let at = from + frameAlignment;
-    at + frameHeaderBytes <= bytes.length;
-    at += frameAlignment
-  ) {
-    if (bytes.readUInt32LE(at + 12) !== salt) continue;
-    const frame = readFrame(bytes, at, salt);
-    if (frame !== undefined && frame.sequence > last) return at;
-  }
-  return undefined;
-}
-
-function poisonedOf(raw: readonly RawSegment[]): Map<string, PoisonedSegment> {
+function poisonedOf(segments: readonly ScannedSegment[]): Map<string, PoisonedSegment> {
   const poisoned = new Map<string, PoisonedSegment>();
-  for (const { frames } of raw)
+  for (const { frames } of segments)
     for (const { frame } of frames)
       if (frame.kind === frameKinds.abandon)
         for (const one of decodeAbandon(frame.payload)) poisoned.set(one.name, one);
   return poisoned;
 }
 
-/** Where a later tenure began: frames of an earlier one from there on were written by a stopped daemon that nobody reads any more. */
-function tenureStarts(
-  raw: readonly RawSegment[],
-): readonly { readonly generation: number; readonly sequence: number }[] {
-  return raw.flatMap(({ frames }) =>
-    frames
-      .filter(({ frame }) => frame.kind === frameKinds.tenure)
-      .map(({ frame }) => ({ generation: frame.tenure, sequence: frame.sequence })),
-  );
+/** The first sequence of each tenure that wrote a frame: what an earlier one wrote from there on nobody reads any more (QFS-40). */
+function tenureStarts(segments: readonly ScannedSegment[]): ReadonlyMap<number, number> {
+  const starts = new Map<number, number>();
+  for (const { header, frames } of segments) {
+    if (frames.length === 0) continue;
+    const known = starts.get(header.generation) ?? header.firstSequence;
+    starts.set(header.generation, Math.min(known, header.firstSequence));
+  }
+  return starts;
 }
 
-function decide(raw: readonly RawSegment[], unused: readonly string[]): Scan {
-  const poisoned = poisonedOf(raw);
-  const starts = tenureStarts(raw);
-  const isKept = (segment: RawSegment, sequence: number, tenure: number): boolean => {
+interface Placed extends FoundFrame {
+  readonly segment: ScannedSegment;
+}
+
+function decide(
+  segments: readonly ScannedSegment[],
+  headers: readonly NamedHeader[],
+  unused: readonly string[],
+): Scan {
+  const poisoned = poisonedOf(segments);
+  const starts = tenureStarts(segments);
+  const isOutdated = (tenure: number, sequence: number): boolean =>
+    [...starts].some(([generation, start]) => generation > tenure && start <= sequence);
+  const isKept = ({ segment, frame }: Placed): boolean => {
     const bad = poisoned.get(segment.name);
-    if (bad !== undefined && bad.salt === segment.header.salt && sequence > bad.lastGoodSequence)
-      return false;
-    return !starts.some((start) => start.generation > tenure && start.sequence <= sequence);
+    const isAbandoned = bad?.salt === segment.header.salt && frame.sequence > bad.lastGoodSequence;
+    return !isAbandoned && !isOutdated(frame.tenure, frame.sequence);
   };
-  const kept = raw.map((segment) => ({
-    segment,
-    frames: segment.frames.filter(({ frame }) => isKept(segment, frame.sequence, frame.tenure)),
-  }));
-  const synced = Math.max(
-    0,
-    ...kept.flatMap(({ frames }) => frames.map(({ frame }) => frame.synced)),
+  const kept = segments
+    .flatMap((segment) => segment.frames.map((found) => ({ ...found, segment })))
+    .filter(isKept);
+  const known = headers.filter(
+    ({ header }) => !isOutdated(header.generation, header.firstSequence),
   );
-  const cut = walk(kept, synced, (segment) => poisoned.has(segment.name));
-  const marks = cut.frames.filter(({ found }) => found.frame.kind === frameKinds.mark);
-  const mark =
-    marks.length === 0
-      ? undefined
-      : decodeJson<MarkPayload>(marks.at(-1)?.found.frame.payload ?? new Uint8Array(0));
+  let synced = known.reduce((most, { header }) => Math.max(most, header.firstSequence - 1), 0);
+  for (const { frame } of kept) synced = Math.max(synced, frame.synced);
+  const mark = lastMark(kept);
+  const cut = walk(kept, synced, mark?.low);
+  const lastOf = (name: string): number =>
+    cut.frames.findLast(({ segment }) => segment.name === name)?.frame.sequence ?? 0;
   return {
-    segments: raw.map(({ name, header, bytes }) => ({ name, header, bytes })),
+    segments: segments.map(({ name, bytes }) => ({ name, bytes, lastSequence: lastOf(name) })),
     unused,
-    places: cut.frames.map(({ segment, found }) => ({
+    places: cut.frames.map(({ segment, frame, at }) => ({
       segment: segment.name,
-      at: found.at,
+      at,
       salt: segment.header.salt,
-      sequence: found.frame.sequence,
+      sequence: frame.sequence,
     })),
     lastSequence: cut.last,
-    highestTenure: Math.max(0, ...raw.map(({ header }) => header.generation)),
+    highestTenure: Math.max(0, ...segments.map(({ header }) => header.generation)),
     mark,
-    low: mark?.low ?? 0,
     poisoned: [...poisoned.values()].filter(({ name }) =>
-      raw.some((segment) => segment.name === name),
+      segments.some((segment) => segment.name === name),
     ),
     damaged: cut.damaged,
-    torn: cut.torn,
+    torn: cut.torn ?? tornTail(segments, cut, (name) => poisoned.has(name)),
   };
 }
 
-interface Kept {
-  readonly segment: RawSegment;
-  readonly frames: readonly FoundFrame[];
+/** A mark says what was durable before it was written, so it counts wherever it can be read. */
+function lastMark(kept: readonly Placed[]): MarkPayload | undefined {
+  const marks = kept
+    .filter(({ frame }) => frame.kind === frameKinds.mark)
+    .map(({ frame }) => decodeJson<MarkPayload>(frame.payload));
+  return marks.reduce<MarkPayload | undefined>(
+    (best, one) => (best === undefined || one.low >= best.low ? one : best),
+    undefined,
+  );
 }
 
 interface Cut {
-  readonly frames: { readonly segment: RawSegment; readonly found: FoundFrame }[];
-  readonly damaged: DamagedRange[];
-  torn: TornTail | undefined;
-  last: number;
+  readonly frames: readonly Placed[];
+  readonly damaged: readonly DamagedRange[];
+  readonly torn: SegmentRange | undefined;
+  readonly last: number;
 }
 
 /**
- * Follows the sequence. A hole whose sequences were known synced is damage: kept, reported, passed over. A hole above that is the torn tail: it
- * and all behind it was never acknowledged for certain, and is cut (QFS-06).
+ * Follows the sequence from the mark on. A hole whose sequences were known synced is damage: kept, reported, passed over. A hole above that is
+ * the torn tail: its group and all behind it was never acknowledged for certain, and is cut (QFS-06).
  */
-function walk(
-  kept: readonly Kept[],
-  synced: number,
-  isPoisoned: (segment: RawSegment) => boolean,
-): Cut {
-  const cut: Cut = { frames: [], damaged: [], torn: undefined, last: 0 };
-  const first = kept.find(({ frames }) => frames.length > 0)?.frames[0];
-  cut.last = (first?.frame.sequence ?? 1) - 1;
-  for (const { segment, frames } of kept) {
-    for (const found of frames) {
-      if (found.frame.sequence <= cut.last) continue;
-      const gap = segment.gaps.find(({ after }) => after === found.frame.sequence);
-      if (found.frame.sequence > cut.last + 1) {
-        const range = {
-          segment: segment.name,
-          from: gap?.from ?? found.at,
-          to: gap?.to ?? found.at,
-        };
-        if (cut.last + 1 > synced) return { ...dropOpenGroup(cut), torn: range };
-        cut.damaged.push({
-          ...range,
-          firstSequence: cut.last + 1,
-          lastSequence: found.frame.sequence - 1,
-        });
-      }
-      cut.frames.push({ segment, found });
-      cut.last = found.frame.sequence;
+function walk(kept: readonly Placed[], synced: number, low: number | undefined): Cut {
+  const frames: Placed[] = [];
+  const damaged: DamagedRange[] = [];
+  let last = low ?? (kept[0]?.frame.sequence ?? 1) - 1;
+  let before: Placed | undefined;
+  for (const found of kept) {
+    const { sequence } = found.frame;
+    if (sequence > last + 1) {
+      const ranges = gapsBetween(before, found);
+      if (last + 1 > synced) return dropOpenGroup({ frames, damaged, torn: ranges[0], last });
+      damaged.push({ ranges, firstSequence: last + 1, lastSequence: sequence - 1 });
     }
-    const tail = segment.gaps.find(({ after }) => after === undefined);
-    if (tail !== undefined && !isPoisoned(segment) && cut.last + 1 > synced)
-      return {
-        ...dropOpenGroup(cut),
-        torn: { segment: segment.name, from: tail.from, to: tail.to },
-      };
+    before = found;
+    if (sequence <= last) continue;
+    frames.push(found);
+    last = sequence;
   }
-  return cut;
+  return dropOpenGroup({ frames, damaged, torn: undefined, last });
 }
 
-/** Frames of a group whose rest is torn were never acknowledged: they go with it (QFS-06). */
+/** Where the frames between two kept ones must have been: behind the one, before the other. */
+function gapsBetween(before: Placed | undefined, after: Placed): readonly SegmentRange[] {
+  const ranges: SegmentRange[] = [];
+  const isOther = before !== undefined && before.segment !== after.segment;
+  for (const { from, to, after: next } of isOther ? before.segment.gaps : [])
+    if (next === undefined) ranges.push({ segment: before?.segment.name ?? '', from, to });
+  for (const { from, to, after: next } of after.segment.gaps)
+    if (next === after.frame.sequence) ranges.push({ segment: after.segment.name, from, to });
+  return ranges;
+}
+
+/** Frames of a group whose rest cannot be read were never acknowledged: they go with it (QFS-06). */
 function dropOpenGroup(cut: Cut): Cut {
-  const last = cut.frames.at(-1)?.found.frame;
+  const last: Frame | undefined = cut.frames.at(-1)?.frame;
   if (last === undefined || last.groupIndex === last.groupCount - 1) return cut;
-  const frames = cut.frames.slice(0, cut.frames.length - last.groupIndex - 1);
-  return { ...cut, frames, last: last.sequence - last.groupIndex - 1 };
+  const first = last.sequence - last.groupIndex;
+  const frames = cut.frames.filter(({ frame }) => frame.sequence < first);
+  return { ...cut, frames, last: Math.min(cut.last, first - 1) };
+}
+
+/** What is left of a group of which not one frame behind the last kept one can be read. */
+function tornTail(
+  segments: readonly ScannedSegment[],
+  cut: Cut,
+  isPoisoned: (name: string) => boolean,
+): SegmentRange | undefined {
+  const segment = cut.frames.at(-1)?.segment ?? segments.at(-1);
+  const gap = segment?.gaps.find(({ after }) => after === undefined);
+  if (segment === undefined || gap === undefined || isPoisoned(segment.name)) return undefined;
+  return { segment: segment.name, from: gap.from, to: gap.to };
 }

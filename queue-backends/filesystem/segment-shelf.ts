@@ -35,6 +35,8 @@ export interface SegmentShelfOptions {
   readonly chance: Chance;
   readonly generation: number;
   readonly segmentBytes: number;
+  /** Number of the first segment that this shelf makes: above all that are there with its generation. */
+  readonly firstNumber: number;
   readonly old: readonly OldSegment[];
   /** Segments that an earlier tenure abandoned and that still exist. */
   readonly poisoned: readonly PoisonedSegment[];
@@ -47,7 +49,7 @@ const spareSegmentsMax = 3;
 /** The files of the journal: which are written, which may be used again, which must go, in which order. */
 export class SegmentShelf {
   readonly #options: SegmentShelfOptions;
-  #number = 0;
+  #number: number;
   #used: OpenSegment[] = [];
   #spare: OpenSegment[] = [];
   #old: OldSegment[];
@@ -56,6 +58,7 @@ export class SegmentShelf {
 
   constructor(options: SegmentShelfOptions) {
     this.#options = options;
+    this.#number = options.firstNumber;
     this.#old = [...options.old];
     this.#poisoned = [...options.poisoned];
   }
@@ -71,10 +74,21 @@ export class SegmentShelf {
     );
   }
 
+  /** Files with frames above the mark, and the last frame in each that counts. */
+  segments(): readonly { readonly name: string; readonly lastSequence: number }[] {
+    const poisoned = this.#poisoned.map(({ name, lastGoodSequence: lastSequence }) => ({
+      name,
+      lastSequence,
+    }));
+    const used = this.#used.map(({ name, lastSequence }) => ({ name, lastSequence }));
+    return [...this.#old, ...poisoned, ...used];
+  }
+
   /** Begins the next segment: an own spare one, or a new file, made exclusively and zero-filled (QFS-05, QFS-40). */
   async begin(firstSequence: number, mark: number, bytesNeeded: number): Promise<OpenSegment> {
     const { generation, segmentBytes, chance, disk, directory } = this.#options;
-    const number = this.#number++;
+    const number = this.#number;
+    this.#number += 1;
     const name = segmentName(generation, number);
     const isRecyclable = bytesNeeded <= segmentBytes;
     const spare = isRecyclable ? this.#spare.shift() : undefined;

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { formatTooNew, messageOf } from '#base';
+import { atomicReplace, makeDurableDirectory } from '#disk';
+import type { FilesystemQueueOptions } from './engine.ts';
+import { queueForeign } from './errors.ts';
+
+const formatVersion = 1;
+const keyEncoding = 1;
+
+/** `format.json`: which root and graph the folder belongs to, and in which form it is written (ING spec §4.1). */
+export interface FormatFile {
+  readonly format: number;
+  readonly root_id: string;
+  /** Null until the root has met its graph (ING-540). */
+  readonly graph_id: string | null;
+  readonly created_at: string;
+  readonly key_encoding: number;
+}
+
+/** Makes the folder of a new root, or reads what a known one says. A newer form is refused by name, an unknown folder is never touched. */
+export async function prepareFolder(options: FilesystemQueueOptions): Promise<FormatFile> {
+  const { disk, directory, names } = options;
+  const path = join(directory, 'format.json');
+  const bytes = await disk.readFile(path);
+  const format = bytes === undefined ? await newFormat(options) : parseFormat(options, bytes);
+  if (bytes === undefined)
+    await atomicReplace(disk, path, Buffer.from(`${JSON.stringify(format, null, 2)}\n`), names);
+  // A process that was killed may have left the name in the cache alone.
+  else await disk.syncDirectory(directory);
+  for (const name of ['journal', 'sessions'])
+    await makeDurableDirectory(disk, join(directory, name), directory);
+  return format;
+}
+
+async function newFormat(options: FilesystemQueueOptions): Promise<FormatFile> {
+  const { disk, directory, rootId, graphId, clock } = options;
+  for (const name of ['journal', 'sessions'])
+    if ((await disk.readDirectory(join(directory, name))).length > 0)
+      throw queueForeign({ directory, reason: `it has ${name}/ and no format.json` });
+  await disk.makeDirectory(directory);
+  return {
+    format: formatVersion,
+    root_id: rootId,
+    graph_id: graphId ?? null,
+    created_at: new Date(clock.now()).toISOString(),
+    key_encoding: keyEncoding,
+  };
+}
+
+function parseFormat({ directory, rootId }: FilesystemQueueOptions, bytes: Uint8Array): FormatFile {
+  let format: FormatFile;
+  try {
+    format = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as FormatFile;
+  } catch (error) {
+    throw queueForeign({ directory, reason: `format.json: ${messageOf(error)}` }, error);
+  }
+  const { format: found, root_id: owner, key_encoding: encoding } = format;
+  if (!Number.isSafeInteger(found))
+    throw queueForeign({ directory, reason: 'format.json names no format' });
+  if (found > formatVersion)
+    throw formatTooNew({ thing: `the queue ${directory}`, found, known: formatVersion });
+  if (encoding > keyEncoding)
+    throw formatTooNew({ thing: `the keys of ${directory}`, found: encoding, known: keyEncoding });
+  if (owner !== rootId) throw queueForeign({ directory, reason: `it is of root ${owner}` });
+  return format;
+}

@@ -1,0 +1,28 @@
+import type { Key } from '#record';
+import type { Engine } from './engine.ts';
+import { type KeyState, newKeyState } from './key-state.ts';
+
+/**
+ * A state for a key without files; its first append opens the epoch (ING-125). Where the key's row outlived a log, the epoch goes on with its
+ * cursor, books and owner (D27, ING-610).
+ */
+export function freshState(engine: Engine, key: Key, workspace: string, session: string): KeyState {
+  const row = engine.options.state.getRow(key);
+  const ordinal = row === undefined ? 0 : row.ordinal + 1;
+  const state = newKeyState(key, engine.options.chance.uuid(), ordinal, engine.table.memory);
+  state.workspace = workspace;
+  state.session = session;
+  if (row !== undefined) {
+    state.owner = row.owner;
+    state.cursor = row.cursor;
+    state.baseCursor = row.cursor;
+    state.cursorText = JSON.stringify(row.cursor);
+    state.applied = row.sha256 === null ? null : { position: row.position, sha256: row.sha256 };
+    state.digestBefore = row.sha256;
+    state.baseTotals = row.totals;
+    Object.assign(state.totals, row.totals);
+  }
+  engine.table.put(state);
+  engine.table.evictIfCrowded((other) => engine.locks.locked(other));
+  return state;
+}

@@ -1,0 +1,38 @@
+import { type Position, parsePosition } from '#record';
+import type { Engine } from './engine.ts';
+import type { KeyState } from './key-state.ts';
+import type { DeadLine, OutcomeLine } from './payloads.ts';
+
+/** `<key>:<epoch>.<start>`: stable over restarts, and known before the letter is written. */
+export function letterIdAt(state: Pick<KeyState, 'key' | 'epoch'>, offset: number): string {
+  return `${state.key}:${state.epoch}.${offset}`;
+}
+
+export function isOutcome(line: DeadLine | OutcomeLine): line is OutcomeLine {
+  return 'kind' in line;
+}
+
+/** A durable letter or outcome: it waits for the dead-letter file, and the index of ids follows it. */
+export function takeLetter(engine: Engine, state: KeyState, line: DeadLine | OutcomeLine): void {
+  state.newDead.push(line);
+  indexLetter(engine, state, line);
+}
+
+/**
+ * What a sender of the same id again is told by (ING-515): a dead or discarded record frees it for the same content, and after a requeue the
+ * id leads to the new record, also when that one came with another id (an edited payload).
+ */
+export function indexLetter(engine: Engine, state: KeyState, line: DeadLine | OutcomeLine): void {
+  if (line.event_id === undefined) return;
+  const entry = engine.indexer.find(state, line.event_id);
+  if (entry === undefined || entry.ordinal !== state.ordinal || entry.offset !== line.pos_start)
+    return;
+  if (!isOutcome(line)) engine.indexer.add(state, line.event_id, { ...entry, status: 'dead' });
+  else if (line.kind === 'discarded')
+    engine.indexer.add(state, line.event_id, { ...entry, status: 'discarded' });
+  else {
+    const offset = parsePosition(line.requeue_pos as Position)?.offset ?? entry.offset;
+    const length = line.requeue_len ?? entry.length;
+    engine.indexer.add(state, line.event_id, { ...entry, offset, length, status: 'live' });
+  }
+}

@@ -1,0 +1,234 @@
+import { type MillraceError, isMillraceError } from '#base';
+import { type KeyGuard, logGenerationMissing, offsetBeyondLog, recordCorrupt } from '#queue';
+import { type Key, keyParts, parsePosition } from '#record';
+import type { KeyRow } from '#state';
+import { readLetterLines } from './dead-file.ts';
+import { type Engine, noteBacklog } from './engine.ts';
+import { keepCopy } from './evidence.ts';
+import { type KeyState, dirty, newKeyState, zeroTotals } from './key-state.ts';
+import { indexLetter } from './letters.ts';
+import type { OffsetRecord } from './offset-record.ts';
+import { quarantineKey, readMarker, setQuarantine } from './quarantine.ts';
+import { countLines, soundEnd } from './read-lines.ts';
+
+/**
+ * The state of a key, from memory or from its files; undefined for a key that was never seen. Damage puts the key into quarantine and never
+ * reaches who asked: an append goes on behind it (ING-411). A disk that cannot be read now throws the platform's error.
+ */
+export async function loadState(engine: Engine, guard: KeyGuard): Promise<KeyState | undefined> {
+  const { key } = guard;
+  const known = engine.table.get(key);
+  if (known !== undefined) return known;
+  const state = await readState(engine, key);
+  if (state === undefined) return undefined;
+  engine.table.put(state);
+  noteBacklog(engine, state, 0);
+  if (engine.isRecovered) engine.table.evictIfCrowded((other) => engine.locks.locked(other));
+  return state;
+}
+
+async function readState(engine: Engine, key: Key): Promise<KeyState | undefined> {
+  let fault: MillraceError | undefined;
+  let state: KeyState | undefined;
+  try {
+    const record = await engine.records.read(key, engine.files.folderOf(key));
+    state =
+      record === undefined ? await withoutRecord(engine, key) : fromRecord(engine, key, record);
+  } catch (error) {
+    fault = corruptOnly(error);
+    state = await withoutSoundRecord(engine, key);
+  }
+  if (state === undefined) return undefined;
+  fault ??= await firstFault(engine, state);
+  await stopIfMarked(engine, state, fault);
+  if (engine.isRecovered && state.quarantine === null) await orStop(engine, state, adoptTail);
+  if (state.quarantine === null) await orStop(engine, state, reindex);
+  return state;
+}
+
+/** Damage is a value here; everything else goes on as an error. */
+export function corruptOnly(error: unknown): MillraceError {
+  if (isMillraceError(error) && error.disposition === 'corrupt') return error;
+  throw error;
+}
+
+/** Damage that is met on the way stops the key, and nothing else. */
+export async function orStop(
+  engine: Engine,
+  state: KeyState,
+  act: (engine: Engine, state: KeyState) => Promise<void>,
+): Promise<void> {
+  try {
+    await act(engine, state);
+  } catch (error) {
+    await stopIfMarked(engine, state, corruptOnly(error));
+  }
+}
+
+/** What the marker says, else the damage just found. Told and marked once: by the first reader that works under the key's lock. */
+async function stopIfMarked(
+  engine: Engine,
+  state: KeyState,
+  fault: MillraceError | undefined,
+): Promise<void> {
+  const marked = await readMarker(engine, state.key);
+  if (marked !== null) setQuarantine(engine, state, marked);
+  else if (fault !== undefined) await quarantineKey(engine, state, fault);
+}
+
+function fromRecord(engine: Engine, key: Key, record: OffsetRecord): KeyState {
+  const state = newKeyState(key, record.epoch, record.ordinal, engine.table.memory);
+  state.workspace = record.workspace;
+  state.session = record.session_id;
+  state.owner = record.owner;
+  state.gen = record.gen;
+  state.base = record.base;
+  state.committed = record.offset;
+  state.committedRecords = record.committed_records;
+  setEnd(state, record.log_end, record.log_records);
+  state.syncedTo = record.log_end;
+  state.isOpen = true;
+  state.hasFolder = true;
+  state.isFolderSynced = engine.isRecovered;
+  state.cursor = record.cursor;
+  state.cursorText = JSON.stringify(record.cursor);
+  state.seq = record.seq;
+  state.applied = record.applied;
+  state.counted = record.frame;
+  Object.assign(state.totals, record.totals);
+  state.baseTotals = record.totals;
+  return state;
+}
+
+function setEnd(state: KeyState, end: number, records: number): void {
+  state.end = end;
+  state.endRecords = records;
+  state.nextOffset = end;
+  state.filledTo = end;
+}
+
+/** The checks of ING-404 that need no reader at work. */
+async function firstFault(engine: Engine, state: KeyState): Promise<MillraceError | undefined> {
+  const { key } = state;
+  if (state.committed > state.end)
+    return offsetBeyondLog({ key, offset: state.committed, end: state.end });
+  const generation = await engine.files.readGeneration(key, state.gen);
+  state.baseCursor = generation?.cursor ?? null;
+  state.digestBefore = generation?.sha256_before ?? null;
+  if (generation === undefined) return logGenerationMissing({ key, generation: state.gen });
+  const end = await engine.files.logEnd(state);
+  if (end >= state.syncedTo) return undefined;
+  const reason = 'the log ends before its checkpointed end';
+  return recordCorrupt({ key, place: `${end} of ${state.syncedTo}`, reason });
+}
+
+/**
+ * No offset record: a key that was never seen, or one whose record is gone beside a log; then the generation file says where the log begins
+ * (ING-823). A lone generation file is the half of a folder that never came to be (C1).
+ */
+async function withoutRecord(engine: Engine, key: Key): Promise<KeyState | undefined> {
+  const generation = await engine.files.readGeneration(key, 0);
+  if (generation === undefined) return undefined;
+  const state = newKeyState(key, generation.epoch, generation.ordinal, engine.table.memory);
+  state.workspace = generation.workspace;
+  state.session = generation.session_id;
+  state.isOpen = true;
+  state.hasFolder = true;
+  state.cursor = generation.cursor;
+  state.baseCursor = generation.cursor;
+  state.cursorText = JSON.stringify(generation.cursor);
+  return (await engine.files.logEnd(state)) === state.base ? undefined : state;
+}
+
+/**
+ * What can still be said of a key whose offset record is damaged: enough to take new events behind the log that is there (ING-411). Its
+ * books are those of the key's row, which the same checkpoint wrote.
+ */
+async function withoutSoundRecord(engine: Engine, key: Key): Promise<KeyState> {
+  const generation = await engine.files.readGeneration(key, 0);
+  const row = engine.options.state.getRow(key);
+  const names = generation ?? namesOf(key, row);
+  const epoch = generation?.epoch ?? row?.epoch ?? engine.options.chance.uuid();
+  const ordinal = generation?.ordinal ?? row?.ordinal ?? 0;
+  const state = newKeyState(key, epoch, ordinal, engine.table.memory);
+  state.workspace = names.workspace;
+  state.session = names.session_id;
+  state.owner = row?.owner ?? null;
+  state.isOpen = true;
+  state.hasFolder = true;
+  state.hasSoundRecord = false;
+  Object.assign(state.totals, row?.totals ?? zeroTotals);
+  const { accepted, applied, dead, discarded } = state.totals;
+  setEnd(state, await engine.files.logEnd(state), accepted - applied - dead - discarded);
+  state.syncedTo = state.end;
+  state.floor = engine.isRecovered ? engine.journal.durableSequence : engine.journal.mark;
+  if (row !== undefined && row.epoch === epoch) takeRow(state, row);
+  return state;
+}
+
+function takeRow(state: KeyState, row: KeyRow): void {
+  state.committed = Math.min(parsePosition(row.position)?.offset ?? 0, state.end);
+  state.cursor = row.cursor;
+  state.cursorText = JSON.stringify(row.cursor);
+  state.applied = row.sha256 === null ? null : { position: row.position, sha256: row.sha256 };
+}
+
+function namesOf(
+  key: Key,
+  row: KeyRow | undefined,
+): { readonly workspace: string; readonly session_id: string } {
+  const parts = row ?? keyParts(key);
+  return { workspace: parts?.workspace ?? '', session_id: parts?.session ?? '' };
+}
+
+/**
+ * Lines behind the checkpointed end that no frame speaks of: the journal was lost, or left out of a backup (QFS-13). Whole lines with a good
+ * crc stay and count as accepted; what fails at the end is kept and cut (QFS-20).
+ */
+export async function adoptTail(engine: Engine, state: KeyState): Promise<void> {
+  const fileEnd = await engine.files.logEnd(state);
+  if (fileEnd === state.end) return;
+  const found = await soundEnd(engine.files, state, state.end, fileEnd);
+  if (found.end < fileEnd) {
+    const path = engine.files.logPath(state.key, state.gen);
+    const reason =
+      'the end of a session log is torn; its records were not acknowledged for certain';
+    await keepCopy(engine.options, path, 'torn', reason, found.end - state.base);
+    await engine.files.truncate(state, found.end);
+  }
+  setEnd(state, found.end, state.endRecords + found.records);
+  for (const totals of [state.totals, engine.totals]) totals.accepted += found.records;
+  dirty(state);
+}
+
+/** Ids of a log that the index has not read: after a loss of the state store, or of its last moments (ING-513). */
+async function reindex(engine: Engine, state: KeyState): Promise<void> {
+  const progress = engine.options.state.getProgress(state.key);
+  const from = progress?.epoch === state.epoch ? progress.indexedThrough : state.base;
+  state.indexedThrough = Math.max(from, state.end);
+  if (from >= state.end) return;
+  await countLines(engine.files, state, from, state.end, (offset, length, raw) => {
+    const found = idOf(raw);
+    if (found === undefined) return;
+    engine.indexer.add(state, found.id, {
+      ordinal: state.ordinal,
+      offset,
+      length,
+      status: 'live',
+      isDerivedId: found.isDerived,
+    });
+  });
+  for (const line of await readLetterLines(engine, state)) indexLetter(engine, state, line);
+  dirty(state);
+}
+
+const idPattern =
+  /^\{"v":1,(?:"sid":"(?:[^"\\]|\\.)*",)?"id":("(?:[^"\\]|\\.)*")(,"derived":true)?/;
+
+/** The event id of a stored line; ids and session ids are at most 512 bytes, escaped six times that. */
+function idOf(raw: Uint8Array): { readonly id: string; readonly isDerived: boolean } | undefined {
+  const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.length, 8192));
+  const match = idPattern.exec(head.toString('utf8'));
+  if (match?.[1] === undefined) return undefined;
+  return { id: JSON.parse(match[1]) as string, isDerived: match[2] !== undefined };
+}

@@ -1,0 +1,229 @@
+import { join } from 'node:path';
+import { failpoint } from '#disk';
+import { fenceStale } from '#fence';
+import {
+  type QueueBackend,
+  type QueueLedger,
+  assertOwnerThread,
+  createKeyLocks,
+  draining,
+  queueProtocolVersion,
+} from '#queue';
+import { append } from './append.ts';
+import { checkpoint, makeFolder } from './checkpoint.ts';
+import { commit } from './commit.ts';
+import { readLetters } from './dead-file.ts';
+import { DedupIndexer } from './dedup-indexer.ts';
+import type { Engine, FilesystemQueueOptions } from './engine.ts';
+import { Filler } from './filler.ts';
+import { prepareFolder } from './format-file.ts';
+import { frameKinds } from './frame.ts';
+import { Journal } from './journal.ts';
+import { createLedger } from './ledger.ts';
+import { loadState } from './load-key.ts';
+import { offsetRecords } from './offset-record.ts';
+import { encodeJson, type TenurePayload } from './payloads.ts';
+import { asRetry, readBatch } from './read.ts';
+import { applyJournal } from './recovery-apply.ts';
+import { reclaimIn } from './recovery-finish.ts';
+import { type Scan, scanJournal } from './recovery-scan.ts';
+import { parseSegmentName } from './segment.ts';
+import { SegmentShelf } from './segment-shelf.ts';
+import { SessionFiles } from './session-files.ts';
+import { SpaceWatch } from './space-watch.ts';
+import { StateTable } from './state-table.ts';
+import { submitFrame } from './submit.ts';
+import { Upkeep } from './upkeep.ts';
+import { assertWriter } from './writer.ts';
+
+export interface FilesystemQueue extends QueueBackend, QueueLedger {
+  /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
+  checkpoint(): Promise<void>;
+}
+
+/** Opens the queue of a root: recovers what a crash left, begins this tenure's first segment, and is ready for appends (QFS-20, QFS-40). */
+export async function openFilesystemQueue(
+  options: FilesystemQueueOptions,
+): Promise<FilesystemQueue> {
+  assertOwnerThread();
+  assertWriter({ options, isClosing: false });
+  await prepareFolder(options);
+  const scan = await scanJournal(options.disk, join(options.directory, 'journal'));
+  refuseOlder(options, scan);
+  await settleJournal(options, scan);
+  const engine = createEngine(options, scan);
+  try {
+    const tenure: TenurePayload = { generation: options.permit.generation, rootId: options.rootId };
+    await submitFrame(engine, frameKinds.tenure, encodeJson(tenure), () => undefined);
+    await failpoint('recovery:tenure-begun');
+    await applyJournal(engine, scan);
+    await engine.space.look();
+    await checkpoint(engine);
+  } catch (error) {
+    await closeFiles(engine);
+    throw error;
+  }
+  return surface(engine);
+}
+
+function refuseOlder({ permit }: FilesystemQueueOptions, scan: Scan): void {
+  if (scan.highestTenure < permit.generation) return;
+  throw fenceStale({
+    domain: permit.domain,
+    thing: 'the journal',
+    generation: permit.generation,
+    mark: scan.highestTenure,
+  });
+}
+
+/**
+ * What a killed process has written and not synced is in the cache and read as if it were durable: it must be, before anything is built on it.
+ */
+async function settleJournal(options: FilesystemQueueOptions, scan: Scan): Promise<void> {
+  const { disk, directory } = options;
+  const journal = join(directory, 'journal');
+  for (const { name } of scan.segments) {
+    const file = await disk.open(join(journal, name), 'write');
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+  for (const folder of [directory, journal]) await reclaimIn({ options }, folder);
+  await disk.syncDirectory(journal);
+}
+
+function createShelf(options: FilesystemQueueOptions, scan: Scan): SegmentShelf {
+  const { disk, chance, permit, limits } = options;
+  const poisoned = new Set(scan.poisoned.map(({ name }) => name));
+  const numbers = [...scan.unused, ...scan.segments.map(({ name }) => name)]
+    .map(parseSegmentName)
+    .filter((id) => id?.generation === permit.generation)
+    .map((id) => id?.number ?? 0);
+  return new SegmentShelf({
+    disk,
+    directory: join(options.directory, 'journal'),
+    chance,
+    generation: permit.generation,
+    segmentBytes: limits.segmentBytes,
+    firstNumber: Math.max(-1, ...numbers) + 1,
+    old: [
+      ...scan.segments.filter(({ name }) => !poisoned.has(name)),
+      ...scan.unused.map((name) => ({ name, lastSequence: 0, bytes: 0 })),
+    ],
+    poisoned: scan.poisoned,
+  });
+}
+
+function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
+  const { disk, names, clock, chance, permit, state, directory } = options;
+  const locks = createKeyLocks({ clock, warnMs: options.lockWarnMs });
+  const files = new SessionFiles({ disk, names, directory: join(directory, 'sessions') });
+  const engine: Engine = {
+    options,
+    locks,
+    table: new StateTable(),
+    files,
+    filler: new Filler({
+      clock,
+      files,
+      locks,
+      makeFolder: (key, guard) => makeFolder(engine, key, guard),
+    }),
+    records: offsetRecords({ disk, names, clock, chance, locks, permit }),
+    indexer: new DedupIndexer(state, permit, clock),
+    space: new SpaceWatch({ disk, directory, clock, reserveBytes: options.limits.reserveBytes }),
+    journal: new Journal({
+      clock,
+      shelf: createShelf(options, scan),
+      tenure: permit.generation,
+      lastSequence: scan.lastSequence,
+      mark: scan.mark?.low ?? 0,
+      isSynced: options.fsync === 'group',
+      assertWriter: () => assertWriter({ options, isClosing: false }),
+    }),
+    totals: { accepted: 0, applied: 0, dead: 0, discarded: 0, duplicates: 0, keys: 0 },
+    active: new Set(),
+    quarantined: new Set(),
+    backlogBytes: 0,
+    pendingDuplicates: 0,
+    copiedBytes: 0,
+    checkpointTrouble: undefined,
+    isRecovered: false,
+    isClosing: false,
+  };
+  return engine;
+}
+
+function surface(engine: Engine): FilesystemQueue {
+  const upkeep = new Upkeep(engine);
+  return {
+    protocolVersion: queueProtocolVersion,
+    capabilities: { fsync: engine.options.fsync, ordered: true, logStructured: true },
+    append: (records, options) => append(engine, records, options),
+    readBatch: (key, max) => readBatch(engine, key, max),
+    commit: (key, after, cursor, applied) =>
+      commit(engine, { key, after, cursor, applied, letters: [] }),
+    deadLetter: (key, letters, after, cursor) =>
+      commit(engine, { key, after, cursor, applied: null, letters }),
+    readCursor: (key) =>
+      underLock(engine, key, 'cursor', async (state) => {
+        return state?.cursor ?? engine.options.state.getRow(key)?.cursor ?? null;
+      }),
+    readDeadLetters: (key) =>
+      underLock(engine, key, 'letters', async (state) =>
+        state === undefined ? [] : readLetters(engine, state),
+      ),
+    activeKeys: async () => {
+      refuseClosed(engine);
+      return [...engine.active];
+    },
+    ...createLedger(engine),
+    checkpoint: () => upkeep.checkpoint(),
+    close: () => close(engine, upkeep),
+  };
+}
+
+function refuseClosed(engine: Engine): void {
+  if (engine.isClosing) throw draining({ what: 'the queue' });
+}
+
+function underLock<T>(
+  engine: Engine,
+  key: Parameters<Engine['locks']['with']>[0],
+  label: string,
+  act: (state: Awaited<ReturnType<typeof loadState>>) => Promise<T>,
+): Promise<T> {
+  return engine.locks.with(
+    key,
+    (guard) =>
+      asRetry(key, async () => {
+        refuseClosed(engine);
+        return act(await loadState(engine, guard));
+      }),
+    undefined,
+    label,
+  );
+}
+
+/** What was handed over is durable, and nothing is left to replay. A checkpoint that fails leaves what kill -9 would, and says so. */
+async function close(engine: Engine, upkeep: Upkeep): Promise<void> {
+  if (engine.isClosing) return;
+  engine.isClosing = true;
+  try {
+    await engine.journal.settled();
+    await upkeep.checkpoint();
+  } finally {
+    await upkeep.end();
+    await closeFiles(engine);
+  }
+}
+
+async function closeFiles(engine: Engine): Promise<void> {
+  engine.isClosing = true;
+  await engine.filler.close();
+  engine.locks.close();
+  await engine.journal.close();
+  await engine.files.close();
+}

@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { isStaleStaging, parseStagingName } from '#disk';
+import { type Key, parseKey } from '#record';
+import { evidenceKept } from '#signals';
+import { type Engine, noteBacklog } from './engine.ts';
+import { keepCopy } from './evidence.ts';
+import { type KeyState, dirty } from './key-state.ts';
+import { adoptTail, loadState, orStop } from './load-key.ts';
+import { countLines } from './read-lines.ts';
+import type { Replay } from './recovery-apply.ts';
+
+/** The last steps of recovery, key by key: files as long as their journal says, books that add up, a list of who must drain. */
+export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<void> {
+  const { engine } = replay;
+  for (const key of wake) await engine.locks.with(key, (guard) => loadState(engine, guard));
+  for (const state of engine.table.values()) {
+    if (replay.met.has(state.key)) await reclaimStaging(engine, state);
+    if (replay.retold.has(state.key)) takeAsRetold(engine, state);
+    if (state.hasSoundRecord) await settleEnd(replay, state);
+    if (replay.recount.has(state.key)) await orStop(engine, state, () => recount(replay, state));
+  }
+  engine.active.clear();
+  engine.backlogBytes = 0;
+  for (const state of engine.table.values()) {
+    noteBacklog(engine, state, 0);
+    if (state.filledTo < state.end) engine.filler.want(state);
+  }
+  if (replay.isRebuilt) sumTotals(engine);
+}
+
+/** A frame told what the damaged offset record said: the file is kept as evidence, and the next checkpoint writes a new one (C9). */
+function takeAsRetold(engine: Engine, state: KeyState): void {
+  if (state.hasSoundRecord) return;
+  state.hasSoundRecord = true;
+  state.isRecordRetold = true;
+  state.quarantine = null;
+  engine.quarantined.delete(state.key);
+  dirty(state);
+}
+
+/** The log ends where the journal says; without a word of it, where its sound lines end. */
+async function settleEnd(replay: Replay, state: KeyState): Promise<void> {
+  const { engine } = replay;
+  if (!replay.toldFrom.has(state.key)) {
+    if (state.quarantine === null && state.hasFolder) await adoptTail(engine, state);
+    return;
+  }
+  const fileEnd = await engine.files.logEnd(state);
+  if (fileEnd <= state.end) return;
+  const path = engine.files.logPath(state.key, state.gen);
+  const reason = 'a session log is longer than its journal: its end may have been acknowledged';
+  await keepCopy(engine.options, path, 'torn', reason, state.end - state.base);
+  await engine.files.truncate(state, state.end);
+  dirty(state);
+}
+
+/**
+ * Counts what waits in the log itself, for a key of which a COMMIT was lost by damage or whose offset record was: its books would never come to
+ * rest otherwise. What is missing in them was applied, since a later commit has passed it.
+ */
+async function recount(replay: Replay, state: KeyState): Promise<void> {
+  const { engine } = replay;
+  await engine.locks.with(state.key, (guard) => engine.filler.fillNow(state, guard));
+  const waiting = await countLines(engine.files, state, state.committed, state.end);
+  state.committedRecords = state.endRecords - waiting.records;
+  const { accepted, applied, dead, discarded } = state.totals;
+  const missing = accepted - applied - dead - discarded - waiting.records;
+  state.totals.applied += missing;
+  if (!replay.retold.has(state.key)) engine.totals.applied += missing;
+  dirty(state);
+}
+
+/** Staging files that an earlier process left in a folder that it was writing (ING-232). Others are in no folder that the journal names. */
+async function reclaimStaging(engine: Engine, state: KeyState): Promise<void> {
+  await reclaimIn(engine, engine.files.folderOf(state.key));
+}
+
+export async function reclaimIn(engine: Pick<Engine, 'options'>, folder: string): Promise<void> {
+  const { disk, names } = engine.options;
+  for (const { name } of await disk.readDirectory(folder)) {
+    const staging = parseStagingName(name);
+    if (staging === undefined || !isStaleStaging(staging, names.writer)) continue;
+    const path = join(folder, name);
+    await disk.unlink(path);
+    const reason = `reclaimed: process ${staging.pid} ended while it wrote ${staging.target}`;
+    evidenceKept.publish(() => ({ path, reason }));
+  }
+}
+
+/**
+ * Loads every key there is: only when the journal is gone, and with it the mark that names the keys with a backlog (QFS-13). Work and memory
+ * follow the number of keys ever known.
+ */
+export async function rebuildFromFolders(engine: Engine): Promise<void> {
+  for (const key of await keysOnDisk(engine))
+    await engine.locks.with(key, (guard) => loadState(engine, guard));
+}
+
+function sumTotals(engine: Engine): void {
+  const { totals } = engine;
+  Object.assign(totals, { accepted: 0, applied: 0, dead: 0, discarded: 0, duplicates: 0, keys: 0 });
+  for (const state of engine.table.values()) {
+    totals.keys += 1;
+    totals.accepted += state.totals.accepted;
+    totals.applied += state.totals.applied;
+    totals.dead += state.totals.dead;
+    totals.discarded += state.totals.discarded;
+    totals.duplicates += state.totals.duplicates;
+  }
+}
+
+/** Names of all session folders, in no order. */
+export async function keysOnDisk(engine: Engine): Promise<readonly Key[]> {
+  const { disk, directory } = engine.options;
+  const sessions = join(directory, 'sessions');
+  const keys: Key[] = [];
+  for (const shard of await disk.readDirectory(sessions)) {
+    if (shard.kind !== 'directory') continue;
+    for (const { name } of await disk.readDirectory(join(sessions, shard.name))) {
+      const key = parseKey(name);
+      if (key !== undefined) keys.push(key);
+    }
+  }
+  return keys;
+}

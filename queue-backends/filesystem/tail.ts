@@ -1,0 +1,41 @@
+import type { KeyState, TailLine } from './key-state.ts';
+
+/** Lines stay in memory for the drain after they were written, up to this many bytes of one key and of all keys. */
+const warmTailBytesMax = 256 * 1024;
+const warmMemoryBytesMax = 64 * 1024 * 1024;
+
+export function addToTail(state: KeyState, line: TailLine): void {
+  state.tail.push(line);
+  state.tailBytes += line.bytes.length;
+  state.memory.bytes += line.bytes.length;
+}
+
+/** Forgets lines that the log holds and the drain has passed, or that are more than a warm tail. */
+export function trimTail(state: KeyState): void {
+  let drop = 0;
+  let bytes = 0;
+  for (const line of state.tail) {
+    const end = line.offset + line.bytes.length;
+    if (end > state.filledTo || (end > state.committed && isWarm(state, bytes))) break;
+    bytes += line.bytes.length;
+    drop += 1;
+  }
+  if (drop === 0) return;
+  state.tail.splice(0, drop);
+  state.tailBytes -= bytes;
+  state.memory.bytes -= bytes;
+}
+
+function isWarm(state: KeyState, dropped: number): boolean {
+  return (
+    state.tailBytes - dropped <= warmTailBytesMax &&
+    state.memory.bytes - dropped <= warmMemoryBytesMax
+  );
+}
+
+/** For a state that another one replaces. */
+export function dropTail(state: KeyState): void {
+  state.memory.bytes -= state.tailBytes;
+  state.tail = [];
+  state.tailBytes = 0;
+}

@@ -1,0 +1,59 @@
+import type { Timer } from '#base';
+import { checkpoint } from './checkpoint.ts';
+import type { Engine } from './engine.ts';
+
+/** A checkpoint begins when this many segments' worth of journal is not in the session files yet. */
+const checkpointSegments = 2;
+/** How often the journal's growth and the waiting ids are looked at, and how much less often while that fails. */
+const watchMs = 250;
+const watchMsMax = 8_000;
+
+/** Looks now and then whether the journal has grown enough for a checkpoint, and whether ids wait for the index. One checkpoint at a time. */
+export class Upkeep {
+  readonly #engine: Engine;
+  #running: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #waitMs = watchMs;
+  #isOver = false;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#schedule();
+  }
+
+  /** A call while one runs waits for the next: what came before the call is in it. */
+  async checkpoint(): Promise<void> {
+    while (this.#running !== undefined) await this.#running.catch(() => undefined);
+    const run = checkpoint(this.#engine).finally(() => {
+      this.#running = undefined;
+    });
+    this.#running = run;
+    await run;
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    this.#timer?.cancel();
+    await this.#running?.catch(() => undefined);
+  }
+
+  #schedule(): void {
+    if (!this.#isOver)
+      this.#timer = this.#engine.options.clock.after(this.#waitMs, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const { journal, indexer, options } = this.#engine;
+    try {
+      if (indexer.waitingCount > 0) await indexer.drain();
+      const isDue = journal.bytesSinceMark > checkpointSegments * options.limits.segmentBytes;
+      if (isDue && !this.#isOver) await this.checkpoint();
+      this.#waitMs = watchMs;
+    } catch (error) {
+      this.#waitMs = Math.min(this.#waitMs * 2, watchMsMax);
+      const since = this.#engine.checkpointTrouble?.since ?? options.clock.now();
+      this.#engine.checkpointTrouble = { error, since };
+    }
+    this.#schedule();
+  }
+}
