@@ -2,6 +2,18 @@ import { defineError, type ErrorFactory } from '#base';
 
 /** Codes of every queue backend (ING spec §9). A backend classifies foreign errors into these once, at its edge. */
 
+/** The next step for a key whose stored state is wrong: nothing is guessed, nothing is deleted. */
+const keyStops =
+  'that key alone is stopped and its files are kept; see "millrace sessions show" and docs/operations.md';
+const keysNamedMax = 3;
+
+/** A request may name thousands of keys; all of them are in the details. */
+function named(keys: readonly string[]): string {
+  const more = keys.length - keysNamedMax;
+  const first = keys.slice(0, keysNamedMax).join(', ');
+  return more > 0 ? `${first} and ${more} more` : first;
+}
+
 type Keys = { readonly keys: readonly string[]; readonly retryAfterMs?: number };
 
 export const queueWriteFailed: ErrorFactory<{ reason: string } & Partial<Keys>> = defineError(
@@ -25,14 +37,14 @@ export const backlogFull: ErrorFactory<{ usedBytes: number; limitBytes: number }
     'BACKLOG_FULL',
     'retry',
     ({ keys, usedBytes, limitBytes }) =>
-      `the backlog of ${keys.join(', ')} is full: queue.max_bytes_per_key is ${limitBytes} bytes and ${usedBytes} wait; send again once they are drained`,
+      `the backlog of ${named(keys)} is full: queue.max_bytes_per_key is ${limitBytes} bytes and ${usedBytes} wait; send again once they are drained`,
   );
 
 export const sessionQuarantined: ErrorFactory<{ reason: string } & Keys> = defineError(
   'SESSION_QUARANTINED',
   'retry',
   ({ keys, reason }) =>
-    `${keys.join(', ')} is in quarantine (${reason}); see "millrace sessions show"; an operator must decide`,
+    `${named(keys)} is in quarantine (${reason}): its records wait; see "millrace sessions show" and docs/operations.md`,
 );
 
 export const draining: ErrorFactory<{ what: string }> = defineError(
@@ -44,33 +56,36 @@ export const draining: ErrorFactory<{ what: string }> = defineError(
 export const recordFraming: ErrorFactory<{ index: number; reason: string }> = defineError(
   'RECORD_FRAMING',
   'reject',
-  ({ index, reason }) => `record ${index} is not one JSON object on one line: ${reason}`,
+  ({ index, reason }) =>
+    `record ${index} is not one JSON object on one line (${reason}): nothing of the request was kept, send each event as one line`,
 );
 
 export const recordCorrupt: ErrorFactory<{ key: string; place: string; reason: string }> =
   defineError(
     'RECORD_CORRUPT',
     'corrupt',
-    ({ key, place, reason }) => `a stored record of ${key} is damaged at ${place}: ${reason}`,
+    ({ key, place, reason }) =>
+      `a stored record of ${key} is damaged at ${place} (${reason}): ${keyStops}`,
   );
 
 export const offsetCorrupt: ErrorFactory<{ key: string; reason: string }> = defineError(
   'OFFSET_CORRUPT',
   'corrupt',
-  ({ key, reason }) => `the offset record of ${key} cannot be read: ${reason}`,
+  ({ key, reason }) => `the offset record of ${key} cannot be read (${reason}): ${keyStops}`,
 );
 
 export const offsetBeyondLog: ErrorFactory<{ key: string; offset: number; end: number }> =
   defineError(
     'OFFSET_BEYOND_LOG',
     'corrupt',
-    ({ key, offset, end }) => `the offset of ${key} is ${offset}, its log ends at ${end}`,
+    ({ key, offset, end }) =>
+      `the offset of ${key} is ${offset}, its log ends at ${end}: ${keyStops}`,
   );
 
 export const offsetMisaligned: ErrorFactory<{ key: string; offset: number }> = defineError(
   'OFFSET_MISALIGNED',
   'corrupt',
-  ({ key, offset }) => `the offset ${offset} of ${key} is not the end of a record`,
+  ({ key, offset }) => `the offset ${offset} of ${key} is not the end of a record: ${keyStops}`,
 );
 
 export const offsetUnsupported: ErrorFactory<{ key: string; minReader: number }> = defineError(
@@ -84,13 +99,13 @@ export const logGenerationMissing: ErrorFactory<{ key: string; generation: numbe
   'LOG_GENERATION_MISSING',
   'corrupt',
   ({ key, generation }) =>
-    `generation ${generation} of the log of ${key}, which its offset record names, is missing`,
+    `generation ${generation} of the log of ${key}, which its offset record names, is missing: ${keyStops}`,
 );
 
 export const cursorCorrupt: ErrorFactory<{ key: string; reason: string }> = defineError(
   'CURSOR_CORRUPT',
   'corrupt',
-  ({ key, reason }) => `the stored cursor of ${key} cannot be built: ${reason}`,
+  ({ key, reason }) => `the stored cursor of ${key} cannot be built (${reason}): ${keyStops}`,
 );
 
 export const cursorTooLarge: ErrorFactory<{ key: string; bytes: number; bytesMax: number }> =
@@ -98,7 +113,7 @@ export const cursorTooLarge: ErrorFactory<{ key: string; bytes: number; bytesMax
     'CURSOR_TOO_LARGE',
     'corrupt',
     ({ key, bytes, bytesMax }) =>
-      `the cursor of ${key} has ${bytes} bytes, cursor.max_bytes is ${bytesMax}: its maps are bounded, so this is a defect`,
+      `the cursor of ${key} has ${bytes} bytes, cursor.max_bytes is ${bytesMax}: its maps are bounded, so this is a defect; ${keyStops}`,
   );
 
 export const epochMismatch: ErrorFactory<{ key: string; position: string; epoch: string }> =
@@ -132,7 +147,7 @@ export const foreignRecord: ErrorFactory<{ key: string; found: number; known: nu
     'FOREIGN_RECORD',
     'corrupt',
     ({ key, found, known }) =>
-      `the offset record of ${key} has write ${found}, we wrote ${known}: somebody else writes this root`,
+      `the offset record of ${key} has write ${found}, we wrote ${known}: somebody else writes this root, stop them; ${keyStops}`,
   );
 
 export const cursorRequired: ErrorFactory<{ key: string }> = defineError(
@@ -145,13 +160,14 @@ export const cursorRequired: ErrorFactory<{ key: string }> = defineError(
 export const capabilityMissing: ErrorFactory<{ backend: string; capability: string }> = defineError(
   'CAPABILITY_MISSING',
   'reject',
-  ({ backend, capability }) => `the ${backend} queue has no ${capability}`,
+  ({ backend, capability }) =>
+    `the ${backend} queue has no ${capability}: ask its capabilities before the call`,
 );
 
 export const guardStale: ErrorFactory<{ key: string; reason: string }> = defineError(
   'GUARD_STALE',
   'reject',
-  ({ key, reason }) => `the guard of ${key} cannot be used: ${reason}`,
+  ({ key, reason }) => `the guard of ${key} cannot be used (${reason}): take the lock again`,
 );
 
 export const notOwnerThread: ErrorFactory<{ thread: number; owner: number }> = defineError(
@@ -175,5 +191,8 @@ export const backendProtocolMismatch: ErrorFactory<{
 export const deadLetterState: ErrorFactory<{ id: string; outcome: string }> = defineError(
   'DEAD_LETTER_STATE',
   'reject',
-  ({ id, outcome }) => `dead letter ${id} is already ${outcome}`,
+  ({ id, outcome }) =>
+    outcome === 'unknown'
+      ? `${id} is no dead letter of its key: "millrace dead list" shows them all`
+      : `dead letter ${id} is ${outcome} already: "millrace dead show" tells when and by whom`,
 );
