@@ -1,7 +1,7 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { requireScope } from '#access';
-import { messageOf } from '#base';
+import { messageOf, type Clock, type Timer } from '#base';
 import { draining } from '#queue';
 import { answerClientError } from './client-error.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
@@ -67,11 +67,34 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: (address) => listen(app, address),
     async close(graceMs) {
       stopping.abort(draining({ what: 'the daemon' }));
-      const timer = clock.after(graceMs, () => app.server.closeAllConnections());
+      const stopCutting = cutConnections(app, clock, graceMs);
       await app.close();
-      timer.cancel();
+      stopCutting();
     },
   };
+}
+
+/** How often connections that have become idle are looked for while the server closes. */
+const idleCheckMs = 50;
+
+/**
+ * Closes connections as soon as their last answer is sent (they were told to be kept when it began), and all of them after `graceMs`; returns
+ * the function that ends it.
+ */
+function cutConnections(app: FastifyInstance, clock: Clock, graceMs: number): () => void {
+  let timer: Timer | undefined;
+  const again = (leftMs: number): void => {
+    timer = clock.after(Math.min(idleCheckMs, leftMs), () => {
+      if (leftMs <= idleCheckMs) {
+        app.server.closeAllConnections();
+        return;
+      }
+      app.server.closeIdleConnections();
+      again(leftMs - idleCheckMs);
+    });
+  };
+  again(graceMs);
+  return () => timer?.cancel();
 }
 
 function createApp(options: HttpServerOptions): FastifyInstance {
