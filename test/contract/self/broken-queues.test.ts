@@ -3,8 +3,11 @@ import { memoryHarness } from '../../queue-backends/memory/memory-harness.ts';
 import { checkGroups } from '../queue/checks.ts';
 import type { QueueCheck } from '../queue/harness.ts';
 import { bindQueue } from './bind-queue.ts';
-import { brokenQueues, spoiled } from './broken-queues.ts';
+import { brokenAppends } from './broken-appends.ts';
+import { brokenKeepings } from './broken-keepings.ts';
+import { spoiled } from './broken-queue.ts';
 
+const brokenQueues = [...brokenAppends, ...brokenKeepings];
 const checks: readonly QueueCheck[] = Object.values(checkGroups).flat();
 
 async function runOn(
