@@ -85,7 +85,7 @@ class WorkspaceDraft implements GroupChanges {
     }
   }
 
-  /** Each session once: deriving one can make its parent a stub, and nothing that was derived before depends on that. */
+  /** Each session once: what one derives changes no other. */
   derive(): void {
     for (const session of this.#touched) this.#deriveOne(session);
   }
@@ -143,11 +143,19 @@ class WorkspaceDraft implements GroupChanges {
     return this.#node(id)?.owner === session;
   }
 
+  /**
+   * A parent is there as soon as a fact names it, whether or not it will be the one that is chosen: otherwise its stub would tell of choices
+   * that a group's border happened to show.
+   */
   #tell(about: string, told: ToldFact): void {
     const facts = this.#facts.get(about) ?? new Map<string, ToldFact>();
     this.#facts.set(about, facts);
     facts.set(factKey(told), { source: told.source, fact: told.fact });
     this.#touched.add(about);
+    const parent =
+      told.fact.type === 'started' || told.fact.type === 'forked' ? told.fact.parent : null;
+    if (parent !== null)
+      this.#ensure({ id: sessionNodeId(parent), owner: parent, labels: ['Session'] });
   }
 
   #deriveOne(session: string): void {
@@ -167,8 +175,6 @@ class WorkspaceDraft implements GroupChanges {
   /** Takes away what no longer holds, and leaves alone what stays as it is. */
   #drawParentEdge(id: string, wanted: ParentEdge | undefined): void {
     const from = wanted === undefined ? undefined : sessionNodeId(wanted.parent);
-    if (wanted !== undefined && from !== undefined)
-      this.#ensure({ id: from, owner: wanted.parent, labels: ['Session'] });
     let isThere = false;
     for (const stored of this.#reader.parentEdges(this.#workspace, id)) {
       const isWanted = stored.from === from && stored.type === wanted?.type;

@@ -158,7 +158,8 @@ class MapGraph implements MemoryGraph {
 
   async *export(): AsyncGenerator<Uint8Array> {
     await this.#answering();
-    for (const line of [...linesOf(this.#content)]) yield Buffer.from(line);
+    const lines = Array.from(linesOf(this.#content));
+    for (const line of lines) yield Buffer.from(line);
   }
 
   async query(name: string): Promise<QueryResult> {

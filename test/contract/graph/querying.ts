@@ -11,16 +11,16 @@ function bodies(workspace: string, session: string, events: readonly Event[]): J
     event,
     workspace,
     event_id: `${session}-${at}`,
-    data: { session_id: session, timestamp: at_(at), ...data },
+    data: { session_id: session, timestamp: clockAt(at), ...data },
   }));
 }
 
-function at_(second: number): string {
+function clockAt(second: number): string {
   return new Date(Date.UTC(2026, 0, 1, 9, 0, second)).toISOString();
 }
 
 function shown(second: number): string {
-  return `${at_(second).slice(0, -1)}000000Z`;
+  return `${clockAt(second).slice(0, -1)}000000Z`;
 }
 
 const turn: readonly Event[] = [
@@ -87,7 +87,7 @@ export const queryChecks: readonly GraphCheck[] = [
     ]);
     const some = await store.query('sessions', { kind: 'forked', parent: 'top' });
     deepStrictEqual(rowsOf(some, 'session'), [['child']]);
-    const late = await store.query('sessions', { since: at_(7) });
+    const late = await store.query('sessions', { since: clockAt(7) });
     strictEqual(late.rows.length, 2);
   }),
   query('shows one session as a tree, depth first, its children among its parts', async (store) => {
@@ -151,7 +151,11 @@ export const queryChecks: readonly GraphCheck[] = [
       [shown(1), 'tool:pre', 'edit'],
       [shown(2), 'session:end', null],
     ]);
-    const some = await store.query('timeline', { session: 'child', since: at_(1), until: at_(2) });
+    const some = await store.query('timeline', {
+      session: 'child',
+      since: clockAt(1),
+      until: clockAt(2),
+    });
     deepStrictEqual(rowsOf(some, 'event'), [['tool:pre']]);
   }),
   query('sums tokens by session and model', async (store) => {

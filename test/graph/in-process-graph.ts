@@ -1,0 +1,38 @@
+import { digestOf, exportChunks } from '../../src/graph/embedded/export-lines.ts';
+import { GraphWriter } from '../../src/graph/embedded/graph-writer.ts';
+import { openForWriting } from '../../src/graph/embedded/open-database.ts';
+import type { FenceMark } from '../../src/graph/fence-mark.ts';
+import type { GroupPart } from '#graph';
+import type { Key } from '#record';
+import { spillBytes } from '../support/graph-fixtures.ts';
+
+const fence: FenceMark = { domain: 'daemon:SR-test', generation: 1, holder: 'holder-1' };
+
+/** The embedded store's own writer without its thread, on a database in memory: a thousand graphs are cheap. */
+export interface InProcessGraph {
+  apply(group: readonly GroupPart[]): void;
+  /** Sets the rows of these keys back to the start, as after `graph adopt` of an emptied row table. */
+  forgetRows(keys: Iterable<Key>): void;
+  digest(): string;
+  export(): string;
+  execute(sql: string): void;
+  close(): void;
+}
+
+export function openInProcessGraph(path = ':memory:'): InProcessGraph {
+  const start = { path, newGraphId: 'graph', newSpillBytes: spillBytes, lockWaitMs: 0 };
+  const { database } = openForWriting(start);
+  const writer = new GraphWriter(database);
+  return {
+    apply: (group) => writer.apply(fence, 'root', group),
+    forgetRows: (keys) =>
+      writer.adopt(
+        fence,
+        [...keys].map((key) => [key, null]),
+      ),
+    digest: () => digestOf(database).digest,
+    export: () => [...exportChunks(database)].join(''),
+    execute: (sql) => database.exec(sql),
+    close: () => writer.close(),
+  };
+}

@@ -1,0 +1,185 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '#base';
+import type { NamedQuery } from '#graph';
+import { classifySqliteError } from '../../src/graph/embedded/classify.ts';
+import { openForReading } from '../../src/graph/embedded/open-database.ts';
+import { QueryRunner } from '../../src/graph/embedded/run-query.ts';
+import { withTemporaryDirectory } from '../support/temporary-root.ts';
+import { codeOf, node, part, permit } from '../contract/graph/harness.ts';
+import { openTestGraph } from './embedded-harness.ts';
+import { openInProcessGraph } from './in-process-graph.ts';
+
+const group = [part('s', [[node('s', 's', ['Session'], { text: 'x'.repeat(100_000) })]])];
+
+function inFolder(use: (path: string) => Promise<void>): Promise<void> {
+  return withTemporaryDirectory((folder) => use(join(folder, 'graph.db')));
+}
+
+describe('the embedded graph', () => {
+  it('answers a conflict while another process holds the write lock, and applies the same group after it', () =>
+    inFolder(async (path) => {
+      const graph = await openTestGraph(path, { lockWaitMs: 50 });
+      const other = new DatabaseSync(path);
+      other.exec('BEGIN IMMEDIATE');
+      expect(await codeOf(graph.apply(permit, group))).toBe('GRAPH_CONFLICT');
+      expect(await codeOf(graph.probe())).toBe('GRAPH_CONFLICT');
+      other.exec('ROLLBACK');
+      other.close();
+      await graph.apply(permit, group);
+      expect((await graph.digest()).nodes).toBe(1);
+      await graph.close();
+    }));
+
+  it('keeps nothing of a group for which the disk is full, and takes it once there is room (ING-851)', () => {
+    const graph = openInProcessGraph();
+    graph.execute('PRAGMA max_page_count = 1');
+    const before = graph.digest();
+    let thrown: unknown;
+    try {
+      graph.apply(group);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(classifySqliteError(thrown)).toMatchObject({ code: 'GRAPH_UNAVAILABLE' });
+    expect(graph.digest()).toBe(before);
+    graph.execute('PRAGMA max_page_count = 100000');
+    graph.apply(group);
+    expect(graph.export()).toContain('"id":"s"');
+    graph.close();
+  });
+
+  it('says of a folder that is missing and of a file that is no database that the graph is away', () =>
+    withTemporaryDirectory(async (folder) => {
+      expect(await codeOf(openTestGraph(join(folder, 'no', 'graph.db')))).toBe('GRAPH_UNAVAILABLE');
+      const garbage = join(folder, 'garbage.db');
+      await writeFile(garbage, 'this is no database, whatever its name says'.repeat(100));
+      expect(await codeOf(openTestGraph(garbage))).toBe('GRAPH_UNAVAILABLE');
+      expect(await readFile(garbage, 'utf8')).toContain('no database');
+    }));
+
+  it('refuses a newer format by name and leaves the file as it is', () =>
+    inFolder(async (path) => {
+      const graph = await openTestGraph(path);
+      await graph.apply(permit, group);
+      await graph.close();
+      const database = new DatabaseSync(path);
+      database.exec('PRAGMA user_version = 2');
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      database.close();
+      const before = await readFile(path);
+      expect(await codeOf(openTestGraph(path))).toBe('FORMAT_TOO_NEW');
+      expect((await readFile(path)).equals(before)).toBe(true);
+    }));
+
+  it('leaves a database of another program alone', () =>
+    inFolder(async (path) => {
+      const database = new DatabaseSync(path);
+      database.exec('CREATE TABLE theirs (x)');
+      database.close();
+      const before = await readFile(path);
+      expect(await codeOf(openTestGraph(path))).toBe('GRAPH_UNAVAILABLE');
+      expect((await readFile(path)).equals(before)).toBe(true);
+    }));
+
+  it('refuses another graph in the place of the one that was open (ING-540)', () =>
+    inFolder(async (path) => {
+      const graph = await openTestGraph(path);
+      const { graphId } = graph;
+      await graph.close();
+      const found = openForReading({ path, graphId });
+      found.database.close();
+      expect(() => openForReading({ path, graphId: 'other' })).toThrow(
+        expect.objectContaining({ code: 'GRAPH_MISMATCH' }),
+      );
+    }));
+
+  it('tells SQLite trouble apart by its number, the extended ones too', () => {
+    const codes: readonly (readonly [number, string])[] = [
+      [5, 'GRAPH_CONFLICT'],
+      [261, 'GRAPH_CONFLICT'],
+      [517, 'GRAPH_CONFLICT'],
+      [6, 'GRAPH_CONFLICT'],
+      [3, 'GRAPH_DENIED'],
+      [8, 'GRAPH_DENIED'],
+      [1032, 'GRAPH_DENIED'],
+      [10, 'GRAPH_UNAVAILABLE'],
+      [3338, 'GRAPH_UNAVAILABLE'],
+      [11, 'GRAPH_UNAVAILABLE'],
+      [13, 'GRAPH_UNAVAILABLE'],
+      [14, 'GRAPH_UNAVAILABLE'],
+      [26, 'GRAPH_UNAVAILABLE'],
+    ];
+    for (const [errcode, code] of codes) {
+      const error = Object.assign(new Error('told'), { errcode });
+      expect(classifySqliteError(error)).toMatchObject({
+        code,
+        disposition: 'retry',
+        cause: error,
+      });
+    }
+    expect(classifySqliteError(Object.assign(new Error('unique'), { errcode: 1555 }))).toBe(
+      undefined,
+    );
+    expect(classifySqliteError(new TypeError('a defect'))).toBe(undefined);
+  });
+
+  it('is denied what a read-only connection tries to write', () =>
+    inFolder(async (path) => {
+      await (await openTestGraph(path)).close();
+      const { database } = openForReading({ path });
+      try {
+        database.exec('DELETE FROM meta');
+        expect.unreachable();
+      } catch (error) {
+        expect(classifySqliteError(error)).toMatchObject({ code: 'GRAPH_DENIED' });
+      }
+      database.close();
+    }));
+
+  it('forgets the names of a transaction that failed (ING-508)', () => {
+    const graph = openInProcessGraph();
+    graph.execute(
+      "CREATE TEMP TRIGGER refuse BEFORE INSERT ON applied_row WHEN NEW.key = 'w~t' BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    const failing = [
+      part('s', [[node('s', 's', ['Session', 'New'])]]),
+      part('t', [[node('t', 't', ['Other'])]]),
+    ];
+    expect(() => graph.apply(failing)).toThrow('no');
+    graph.execute('DROP TRIGGER refuse');
+    graph.apply([part('t', [[node('t', 't', ['Other', 'New'])]])]);
+    expect(graph.export()).toBe(
+      '{"node":{"id":"t","labels":["New","Other"],"properties":{},"workspace":"w"}}\n',
+    );
+    graph.close();
+  });
+
+  it('stops a query at its time limit, by name, and answers the next one', () => {
+    const database = new DatabaseSync(':memory:');
+    let nowMs = 0;
+    const clock: Clock = {
+      now: () => 0,
+      monotonic: () => (nowMs += 1),
+      sleep: () => Promise.resolve(),
+      after: () => ({ cancel: () => undefined }),
+    };
+    const runner = new QueryRunner(database, clock);
+    const endless: NamedQuery = {
+      name: 'endless',
+      tells: 'Counts for ever',
+      parameters: {},
+      columns: ['n'],
+      sql: 'WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE tick()) SELECT count(*) AS n FROM c LIMIT :limit',
+    };
+    const limits = { rows: 1, timeMs: 50 };
+    expect(() => runner.run(endless, {}, limits)).toThrow(
+      expect.objectContaining({ code: 'QUERY_TIMEOUT', disposition: 'reject' }),
+    );
+    const short = { ...endless, sql: 'SELECT 7 AS n WHERE tick() LIMIT :limit' };
+    expect(runner.run(short, {}, limits)).toEqual({ columns: ['n'], rows: [[7]], hasMore: false });
+    database.close();
+  });
+});
