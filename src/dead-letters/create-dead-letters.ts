@@ -119,12 +119,11 @@ class QueueDeadLetters implements DeadLetters {
   ): Promise<DiscardResult> {
     const { isDryRun } = options;
     if (!isDryRun && !isNarrow(filter)) throw filterTooWide({});
-    if (filter.id !== undefined && (await this.show(filter.id)) === undefined)
-      throw deadLetterUnknown({ id: filter.id });
     const { letters, nextPageToken } = await this.list(
       { ...narrowToKey(filter), withRetired: filter.id !== undefined },
       { limit: lettersPerCallMax },
     );
+    if (filter.id !== undefined && letters.length === 0) throw deadLetterUnknown({ id: filter.id });
     const settled = letters.find(({ outcome }) => outcome.kind !== 'live');
     if (settled !== undefined)
       throw deadLetterState({ id: settled.id, outcome: settled.outcome.kind });

@@ -1,0 +1,99 @@
+import { Value } from 'typebox/value';
+import { openTokenStore } from '#access';
+import { createDeadLetters } from '#dead-letters';
+import { memoryDisk, stagingNames } from '#disk';
+import { verbs, type Caller, type OpsContext, type Verb } from '#ops';
+import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
+import { seededChance } from '../support/chance.ts';
+
+export const operator: Caller = {
+  principal: 'operator',
+  scopes: new Set(['ingest:write', 'ingest:read', 'ops:read', 'ops:write']),
+  workspaces: undefined,
+  signal: new AbortController().signal,
+};
+
+export const stranger: Caller = {
+  ...operator,
+  principal: 'anonymous',
+  scopes: new Set(),
+  workspaces: [],
+};
+
+export interface OpsFixture extends DrainFixture {
+  readonly context: OpsContext;
+  /** Runs a verb; fails unless its input fits its schema and its output too. */
+  call(name: string, input?: Readonly<Record<string, unknown>>, caller?: Caller): Promise<Row>;
+  /** Names of the verbs whose output was checked. */
+  readonly called: ReadonlySet<string>;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export function verbOf(name: string): Verb {
+  const verb = verbs.find((one) => one.name === name);
+  if (verb === undefined) throw new Error(`there is no verb "${name}"`);
+  return verb;
+}
+
+const called = new Set<string>();
+
+export async function openOps(
+  options: FixtureOptions & { readonly context?: Partial<OpsContext> } = {},
+): Promise<OpsFixture> {
+  const fixture = openDrain(options);
+  const { queue, graph, drain, clock } = fixture;
+  const disk = memoryDisk({ directories: ['/'] });
+  const chance = seededChance(7);
+  const tokens = await openTokenStore({
+    disk,
+    path: '/tokens.json',
+    names: stagingNames(1, chance),
+    clock,
+    chance,
+  });
+  const context: OpsContext = {
+    queue,
+    ledger: queue,
+    graph,
+    drain,
+    deadLetters: createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) }),
+    tokens,
+    clock,
+    versions: {
+      product: '0.1.0',
+      protocol: queue.protocolVersion,
+      offsetRecord: 2,
+      cursorSchema: 1,
+      controlSchema: 1,
+    },
+    limits: { 'queue.max_bytes': 1000, 'dedup.retention': 'none' },
+    state: () => 'ready',
+    degraded: () => [],
+    disk: async () => ({ path: '/root', freeBytes: 10, totalBytes: 20 }),
+    ...options.context,
+  };
+  return {
+    ...fixture,
+    context,
+    called,
+    async call(name, input = {}, caller = operator) {
+      const verb = verbOf(name);
+      if (!Value.Check(verb.input, input))
+        throw new Error(`input of ${name}: ${JSON.stringify(Value.Errors(verb.input, input))}`);
+      const output = await verb.run(context, input, caller);
+      if (verb.output.kind === 'stream') {
+        called.add(name);
+        const chunks = await Array.fromAsync(output as AsyncIterable<Uint8Array>);
+        return { text: Buffer.concat(chunks).toString() };
+      }
+      const sent: unknown = JSON.parse(JSON.stringify(output));
+      if (!Value.Check(verb.output.schema, sent))
+        throw new Error(
+          `output of ${name}: ${JSON.stringify(Value.Errors(verb.output.schema, sent))}`,
+        );
+      called.add(name);
+      return sent as Row;
+    },
+  };
+}
