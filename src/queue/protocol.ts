@@ -4,19 +4,21 @@ import type { QueueBackend, QueueLedger } from './backend.ts';
 /** Semver of `QueueBackend`, on its own (ING-901): 1.0.0 has the cursor required (D23). */
 export const queueProtocolVersion = '1.0.0';
 
+type AnyQueue = QueueBackend & QueueLedger;
+
 /** What a backend's module says of itself before anything is opened (ING-108). */
-export interface QueuePlug<Options> {
+export interface QueuePlug<Options, Opened extends AnyQueue = AnyQueue> {
   readonly name: string;
   /** Semver range of the protocol that it implements: `1.0.0`, `^1.2.0`, `~1.2.0`, `>=1.0.0 <2.0.0`. */
   readonly implementsProtocol: string;
-  open(options: Options): Promise<QueueBackend & QueueLedger>;
+  open(options: Options): Promise<Opened>;
 }
 
 /** Opens a backend, or refuses it when its range leaves out the protocol that runs here (BACKEND_PROTOCOL_MISMATCH). */
-export async function openQueue<Options>(
-  plug: QueuePlug<Options>,
+export async function openQueue<Options, Opened extends AnyQueue>(
+  plug: QueuePlug<Options, Opened>,
   options: Options,
-): Promise<QueueBackend & QueueLedger> {
+): Promise<Opened> {
   assertProtocol(plug.name, plug.implementsProtocol);
   const queue = await plug.open(options);
   if (queue.protocolVersion === queueProtocolVersion) return queue;
