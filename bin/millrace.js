@@ -13,9 +13,10 @@ if (major < 24) {
 process.env.UV_THREADPOOL_SIZE = process.env.UV_THREADPOOL_SIZE || '16';
 // In a checkout the sources run as they are; a package carries dist, because Node strips no types below node_modules.
 var home = new URL('../', import.meta.url);
-import('node:fs')
-  .then(function (fs) {
-    var isCheckout = fs.existsSync(new URL('src/cli/index.ts', home));
+Promise.all([import('node:fs'), import('node:module'), import('node:url')])
+  .then(function (loaded) {
+    var isCheckout = loaded[0].existsSync(new URL('src/cli/index.ts', home));
+    if (isCheckout) keepCompiled(loaded[1], loaded[2]);
     return import(new URL(isCheckout ? 'src/cli/index.ts' : 'dist/src/cli/index.js', home).href);
   })
   .then(function (cli) {
@@ -30,3 +31,12 @@ import('node:fs')
     );
     process.exit(70);
   });
+
+// Stripping the types of 250 files costs 0.8 s of a start, reading them stripped and compiled 0.3 s. Written at exit, and for a daemon that is
+// killed soon after its start.
+function keepCompiled(nodeModule, nodeUrl) {
+  nodeModule.enableCompileCache(
+    nodeUrl.fileURLToPath(new URL('node_modules/.cache/millrace-compiled', home)),
+  );
+  setTimeout(nodeModule.flushCompileCache, 3000).unref();
+}

@@ -23,7 +23,7 @@ export function addExportCommand(graph: Command, run: Runner): void {
 }
 
 async function exportGraph(context: CommandContext, output: unknown): Promise<number> {
-  const chunks = await context.client().stream(findRoute('graph export'), {});
+  const chunks = await context.client().stream(await findRoute('graph export'), {});
   if (typeof output !== 'string') {
     for await (const chunk of chunks) await context.printer.bytes(chunk);
     return exitCodes.done;

@@ -13,7 +13,6 @@ const commands: Readonly<Record<string, string>> = {
   SESSION_QUARANTINED: 'millrace sessions list --state quarantined',
   GRAPH_UNAVAILABLE: 'millrace status',
   WAIT_TIMED_OUT: 'millrace status',
-  ROOT_LOCKED: 'millrace status --root DIR',
   CONFIG_INVALID: 'millrace serve --help',
 };
 

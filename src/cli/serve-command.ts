@@ -1,7 +1,7 @@
 import { closeSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { AssertionFailed, messageOf } from '#base';
-import { createDaemon, type Daemon } from '#daemon';
+import type { Daemon } from '#daemon';
 import { withExamples, type CommandContext } from './command.ts';
 import { usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
@@ -34,6 +34,8 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<number
   const readyFd = flags.readyFd === undefined ? undefined : Number(flags.readyFd);
   if (readyFd !== undefined && !(Number.isInteger(readyFd) && readyFd >= 0))
     throw usage({ problem: `--ready-fd ${flags.readyFd ?? ''} is no descriptor` });
+  // The whole house, and only this verb needs it.
+  const { createDaemon } = await import('#daemon');
   const daemon = createDaemon({
     loaded: loadServeConfig(flags, environment),
     root: chooseRoot(flags, environment),

@@ -46,7 +46,7 @@ async function callVerb(
   checkConsent(spec, options);
   const verb = typeof spec.verb === 'string' ? spec.verb : spec.verb(args);
   const input = spec.input?.(options, args) ?? {};
-  const answer = (await context.client().call(findRoute(verb), input)) as Row;
+  const answer = (await context.client().call(await findRoute(verb), input)) as Row;
   const isText = !context.isJson && spec.render !== undefined;
   context.printer.out(isText ? (spec.render?.(answer) ?? '') : JSON.stringify(answer, null, 2));
   return exitCodes.done;

@@ -24,7 +24,7 @@ async function wait(context: CommandContext, timeout: string): Promise<number> {
   if (timeoutMs === undefined)
     throw usage({ problem: `--timeout ${timeout} is no duration, such as 30s` });
   const client = context.client();
-  const route = findRoute('wait');
+  const route = await findRoute('wait');
   const deadline = context.clock.monotonic() + timeoutMs;
   for (;;) {
     const leftMs = Math.max(1, Math.round(deadline - context.clock.monotonic()));

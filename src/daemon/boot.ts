@@ -63,6 +63,7 @@ async function bind(ground: Ground): Promise<BoundRoot> {
   const keyEncoding = options.loaded.config['queue.key_encoding'];
   const root = await bindRoot(options.root, { disk, clock, chance, names, keyEncoding });
   closers.add('root lock', () => root.lock.release());
+  ground.startLog();
   if (options.failpoints !== undefined)
     armFailpoints(options.failpoints, { isLabRoot: root.marker.isLab, clock });
   return root;

@@ -48,6 +48,8 @@ export interface Ground {
   readonly chance: Chance;
   readonly phase: PhaseHolder;
   readonly closers: Closers;
+  /** The log begins once the root is ours: a refusal before is one line of the command. */
+  startLog(): void;
   /** True once a stop has begun: no further step of the boot is taken. */
   isStopping(): boolean;
   /** Ends the daemon for a fault that concerns all of it. */
@@ -86,6 +88,7 @@ class ServingDaemon implements Daemon {
       chance: systemChance,
       phase: createPhaseHolder(),
       closers: createClosers(),
+      startLog: () => this.#startLog(),
       isStopping: () => this.#isStopping,
       fail: (error) => this.#stop(error.message, error),
     };
@@ -95,7 +98,6 @@ class ServingDaemon implements Daemon {
     assert(this.#booting === undefined, 'a daemon starts once');
     // Queue files, LMDB and SQLite alike are their owner's alone (ING-235).
     process.umask(0o077);
-    this.#startLog();
     this.#booting = boot(this.#ground);
     try {
       return await this.#booting;
@@ -128,7 +130,8 @@ class ServingDaemon implements Daemon {
   async #close(graceMs: number, detail: string): Promise<void> {
     const { clock, closers, phase } = this.#ground;
     const failures = await closers.closeAll(clock, clock.monotonic() + graceMs);
-    for (const { name, error } of failures)
+    // A fenced daemon may not write, so its queue can't close in order; that is no news.
+    for (const { name, error } of phase.phase === 'fenced' ? [] : failures)
       daemonNoticed.publish(() => ({
         code: 'CLOSE_FAILED',
         message: `${name}: ${messageOf(error)}; the next start recovers what is left`,

@@ -35,9 +35,13 @@ export async function startDaemon(options: ChildOptions): Promise<ChildDaemon> {
     after(readyDeadlineMs),
   ]);
   if (ready === undefined) {
+    // One that has died by itself tells how; one that hangs is killed.
+    await Promise.race([exited, after(2000)]);
     child.kill('SIGKILL');
     await exited;
-    throw new Error(`the daemon was not ready; it exited with ${child.exitCode}:\n${output()}`);
+    throw new Error(
+      `the daemon was not ready; it exited with ${child.exitCode ?? child.signalCode}:\n${output()}`,
+    );
   }
   const { url } = JSON.parse(ready) as { readonly url: string };
   return {
