@@ -119,8 +119,10 @@ class QueueDeadLetters implements DeadLetters {
   ): Promise<DiscardResult> {
     const { isDryRun } = options;
     if (!isDryRun && !isNarrow(filter)) throw filterTooWide({});
+    const narrow = narrowToKey(filter);
+    if (narrow === undefined) throw deadLetterUnknown({ id: filter.id ?? '' });
     const { letters, nextPageToken } = await this.list(
-      { ...narrowToKey(filter), withRetired: filter.id !== undefined },
+      { ...narrow, withRetired: filter.id !== undefined },
       { limit: lettersPerCallMax },
     );
     if (filter.id !== undefined && letters.length === 0) throw deadLetterUnknown({ id: filter.id });
@@ -220,9 +222,11 @@ class QueueDeadLetters implements DeadLetters {
   }
 }
 
-function narrowToKey(filter: LetterFilter): LetterFilter {
-  const key = filter.id === undefined ? undefined : keyOfLetterId(filter.id);
-  return key === undefined ? filter : { ...filter, key };
+/** An id names its key, so no other key is looked at; undefined when it is no id. */
+function narrowToKey(filter: LetterFilter): LetterFilter | undefined {
+  if (filter.id === undefined) return filter;
+  const key = keyOfLetterId(filter.id);
+  return key === undefined ? undefined : { ...filter, key };
 }
 
 function isStored(
