@@ -130,42 +130,56 @@ export function treeText({ columns, rows }: QueryAnswer, linesMax = 40): string 
     : lines.join('\n');
 }
 
-async function showGraph(client: Client, printer: Printer): Promise<void> {
-  const sessions = await query(client, 'sessions');
-  printer.out(`\nSessions in the graph\n${table(sessions.columns, sessions.rows)}`);
-  for (const [title, name] of [
-    ['Tool calls by name', 'tool-calls'],
-    ['Files touched', 'files-touched'],
-    ['Tokens', 'token-usage'],
-  ] as const) {
-    const answer = await query(client, name);
-    printer.out(
-      `\n${title}\n${answer.rows.length === 0 ? '  none' : table(answer.columns, answer.rows)}`,
-    );
-  }
-  const { session, tree } = await largestTree(client, sessions);
-  printer.out(`\nSession ${session}\n${treeText(tree)}`);
+/** Only these columns, in this order: a screen is narrow. */
+function pick({ columns, rows }: QueryAnswer, wanted: readonly string[]): string {
+  const places = wanted.map((column) => columns.indexOf(column));
+  return table(
+    wanted,
+    rows.map((row) => places.map((at) => row[at])),
+  );
 }
 
-/** The session that has most to show. */
-async function largestTree(
-  client: Client,
-  sessions: QueryAnswer,
-): Promise<{ readonly session: string; readonly tree: QueryAnswer }> {
-  const [workspaceAt, sessionAt] = ['workspace', 'session'].map((name) =>
-    sessions.columns.indexOf(name),
+const views = [
+  ['Tool calls by name', 'tool-calls', ['tool', 'calls', 'failures', 'sessions', 'average_ms']],
+  ['Files touched', 'files-touched', ['path', 'touches', 'tools', 'last_at']],
+] as const;
+
+interface StatsAnswer {
+  readonly nodes: number;
+  readonly edges: number;
+  readonly labels: Readonly<Record<string, number>>;
+}
+
+async function showGraph(client: Client, printer: Printer): Promise<void> {
+  const { nodes, edges, labels } = (await client.call(
+    { method: 'GET', path: '/v1/graph/stats' },
+    {},
+  )) as StatsAnswer;
+  const count = (label: string): number => labels[label] ?? 0;
+  printer.out(
+    `\nThe graph: ${nodes} nodes, ${edges} edges; ${count('Session')} sessions, ${count('OrchestratorRun')} runs, ${count('Iteration')} iterations, ${count('ToolCall')} tool calls, ${count('Event')} events`,
   );
-  let largest: { session: string; tree: QueryAnswer } | undefined;
-  for (const row of sessions.rows) {
-    const session = plainText(row[sessionAt ?? 0]);
-    const tree = await query(client, 'session-tree', {
-      workspace: plainText(row[workspaceAt ?? 0]),
-      session,
-    });
-    if (tree.rows.length > (largest?.tree.rows.length ?? -1)) largest = { session, tree };
+  const sessions = await query(client, 'sessions');
+  printer.out(
+    `\nSessions in the graph\n${pick(sessions, ['kind', 'status', 'events', 'session'])}`,
+  );
+  for (const [title, name, columns] of views) {
+    const answer = await query(client, name);
+    printer.out(`\n${title}\n${answer.rows.length === 0 ? '  none' : pick(answer, columns)}`);
   }
-  if (largest === undefined) throw new Error('no session is in the graph');
-  return largest;
+  const session = mostBranched(sessions);
+  printer.out(
+    `\nOne session as a tree\n${treeText(await query(client, 'session-tree', { session }))}`,
+  );
+}
+
+/** The session that is the parent of most others: it has the most to show. */
+function mostBranched({ columns, rows }: QueryAnswer): string {
+  const [own, parent] = [columns.indexOf('session'), columns.indexOf('parent')];
+  const childCount = (session: unknown): number =>
+    rows.filter((row) => row[parent] === session).length;
+  const best = rows.toSorted((a, b) => childCount(b[own]) - childCount(a[own]))[0];
+  return plainText(best?.[own]);
 }
 
 async function showDeadLetters(client: Client, printer: Printer): Promise<void> {
