@@ -36,6 +36,8 @@ export function createAccess(options: AccessOptions): Access {
     isLoopbackListener,
     allowedHosts: new Set(options.allowedHosts.map((host) => host.toLowerCase())),
   };
+  // Nearly every request has the Host of the one before it, and no Origin.
+  let knownHost: string | undefined;
   const isOpen = (): boolean => isLoopbackListener && (mode === 'none' || tokens.count() === 0);
   return {
     isLoopbackListener,
@@ -48,7 +50,11 @@ export function createAccess(options: AccessOptions): Access {
       const secret = secretOf(authorization);
       return secret === undefined ? undefined : tokens.recognise(secret, clock.now()).principal;
     },
-    checkBrowser: (host, origin) => checkBrowser(rules, host, origin),
+    checkBrowser(host, origin) {
+      if (origin === undefined && host === knownHost) return;
+      checkBrowser(rules, host, origin);
+      knownHost = host;
+    },
   };
 }
 

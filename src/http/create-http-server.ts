@@ -1,13 +1,13 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
-import { requireScope } from '#access';
 import { messageOf, type Clock, type Timer } from '#base';
 import { draining } from '#queue';
+import { checkBrowser } from './admit-request.ts';
 import { answerClientError } from './client-error.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
 import { addEventRoutes } from './event-routes.ts';
 import { addProbeRoutes } from './probe-routes.ts';
-import { freshState, type WaitingMessage } from './request-state.ts';
+import type { WaitingMessage } from './request-state.ts';
 import { sendFailure } from './send-failure.ts';
 import { timeoutsDefault, type HttpServerOptions } from './server-options.ts';
 import { addVerbRoutes } from './verb-routes.ts';
@@ -36,16 +36,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = createApp(options);
   app.decorateRequest('state');
   app.removeAllContentTypeParsers();
-  app.addHook('onRequest', (request, _reply, done) => {
-    try {
-      admit(request, options);
-      done();
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, chance));
+  app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, { chance }));
   app.setNotFoundHandler((request) => {
+    checkBrowser(request, options.access);
     throw routeUnknown({ method: request.method });
   });
   app.register((inner, _, done) => {
@@ -119,7 +112,7 @@ function createApp(options: HttpServerOptions): FastifyInstance {
       answerClientError(error, socket, { requestId: nextId(), chance });
     },
     frameworkErrors: (error, request, reply) => {
-      sendFailure(error, request as FastifyRequest, reply as FastifyReply, chance);
+      sendFailure(error, request as FastifyRequest, reply as FastifyReply, { chance });
     },
   });
 }
@@ -131,22 +124,6 @@ function requestIds(start: string): () => string {
     count += 1;
     return `${start}-${count}`;
   };
-}
-
-/** Whether a request may come in, and whose it is; before a byte of its body is read. */
-function admit(request: FastifyRequest, { access }: HttpServerOptions): void {
-  request.state = freshState();
-  const { headers } = request;
-  const { isProbe, isOpen, isIngest } = request.routeOptions.config;
-  if (isProbe !== true) access.checkBrowser(headers.host, headers.origin);
-  if (request.is404) return;
-  if (isOpen === true) {
-    request.state.principal = access.identify(headers.authorization);
-    return;
-  }
-  const principal = access.authenticate(headers.authorization);
-  if (isIngest === true) requireScope(principal, 'ingest:write');
-  request.state.principal = principal;
 }
 
 async function listen(

@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify';
 import { requireScope } from '#access';
+import { admitCaller } from './admit-request.ts';
 import type { Health } from './health.ts';
 import { jsonType } from './send-failure.ts';
 import type { HttpServerOptions } from './server-options.ts';
@@ -23,11 +24,16 @@ export function addProbeRoutes(app: FastifyInstance, options: HttpServerOptions)
   probe('/livez', ({ isLive }) => isLive);
   probe('/readyz', ({ isReady }) => isReady);
   probe('/healthz', ({ isLive, isReady }) => isLive && isReady);
-  app.get('/metrics', { config: { isOpen: access.isLoopbackListener } }, async (request, reply) => {
-    if (!access.isLoopbackListener && request.state.principal !== undefined)
+  const isOpen = access.isLoopbackListener;
+  const onRequest: onRequestHookHandler = (request, _reply, done) => {
+    admitCaller(request, access, isOpen);
+    if (!isOpen && request.state.principal !== undefined)
       requireScope(request.state.principal, 'ops:read');
-    return reply.header('content-type', metrics.contentType).send(await metrics.metricsText());
-  });
+    done();
+  };
+  app.get('/metrics', { onRequest }, async (_, reply) =>
+    reply.header('content-type', metrics.contentType).send(await metrics.metricsText()),
+  );
 }
 
 function sendHealth({ state, reasons }: Health, isWell: boolean, reply: FastifyReply): void {

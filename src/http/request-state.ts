@@ -15,18 +15,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     state: RequestState;
   }
-  interface FastifyContextConfig {
-    /** The request carries events. */
-    isIngest?: boolean;
-    /** Anybody may ask: no principal is needed, though one may be given. */
-    isOpen?: boolean;
-    /** Not even the Host is looked at: probes of a platform come as they come. */
-    isProbe?: boolean;
-  }
-}
-
-export function freshState(): RequestState {
-  return { principal: undefined, reservedBytes: 0, beganMs: 0 };
 }
 
 /** A request that waits for "100 Continue" before it sends its body. */

@@ -7,14 +7,19 @@ import { internalError } from './errors.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
 
+export interface FailureOptions {
+  readonly chance: Chance;
+  /** The request carried events. */
+  readonly isIngest?: boolean;
+}
+
 /** Answers a request with the error that ended it; the one place that does. */
 export function sendFailure(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  chance: Chance,
+  { chance, isIngest = false }: FailureOptions,
 ): void {
-  const isIngest = request.routeOptions.config?.isIngest === true;
   const failure = describeFailure(error, { requestId: request.id, isIngest, chance });
   if (failure.code === internalError.code) reportDefect(error, request.id);
   if (isIngest) publishFailure(failure, request);

@@ -5,6 +5,7 @@ import { decodeUtf8, JsonInvalid, parseJson } from '#base';
 import { recordNotJson } from '#ingest';
 import type { Caller, Verb } from '#ops';
 import { draining } from '#queue';
+import { admitCaller } from './admit-request.ts';
 import { bodyForm, isGzipped } from './media-type.ts';
 import { mediaTypeUnsupported } from './errors.ts';
 import { readBody, type BodyLimits } from './read-body.ts';
@@ -72,7 +73,10 @@ function addVerb(
     app.route({
       method,
       url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { isOpen: verb.scope === null },
+      onRequest: (request, _reply, done) => {
+        admitCaller(request, options.access, verb.scope === null);
+        done();
+      },
       handler,
     });
 }
