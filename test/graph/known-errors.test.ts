@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#base';
+import { FencePermit } from '#fence';
 import type { NamedQuery } from '#graph';
 import { classifySqliteError } from '../../src/graph/embedded/classify.ts';
 import { openForReading } from '../../src/graph/embedded/open-database.ts';
 import { QueryRunner } from '../../src/graph/embedded/run-query.ts';
+import { testPermit } from '../support/queue-fixtures.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 import { codeOf, node, part, permit } from '../contract/graph/harness.ts';
 import { openTestGraph } from './embedded-harness.ts';
@@ -82,6 +84,17 @@ describe('the embedded graph', () => {
       const before = await readFile(path);
       expect(await codeOf(openTestGraph(path))).toBe('GRAPH_UNAVAILABLE');
       expect((await readFile(path)).equals(before)).toBe(true);
+    }));
+
+  it('is armed while it is opened, unless it carries a higher generation (FEN-113, FEN-403)', () =>
+    inFolder(async (path) => {
+      await (await openTestGraph(path, { permit: testPermit(5) })).close();
+      const stale = openTestGraph(path, { permit: testPermit(4) });
+      await expect(stale).rejects.toMatchObject({ code: 'FENCE_STALE', details: { mark: 5 } });
+      const foreign = FencePermit.issue('daemon:SR-other', 1, 'holder', () => true);
+      const graph = await openTestGraph(path, { permit: foreign });
+      expect(await codeOf(graph.armKeys(foreign, []))).toBe('GRAPH_MISMATCH');
+      await graph.close();
     }));
 
   it('refuses another graph in the place of the one that was open (ING-540)', () =>

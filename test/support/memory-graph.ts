@@ -117,9 +117,10 @@ class MapGraph implements MemoryGraph {
   }
 
   async apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void> {
+    await this.#answering();
+    if (!permit.isLive) this.#checkPermit(permit);
     for (const { session, steps } of group)
       for (const { mutations } of steps) checkMutations(session, mutations);
-    await this.#answering();
     const failure = this.#failures.shift();
     if (failure !== undefined) throw failure;
     this.#checkPermit(permit);

@@ -2,6 +2,7 @@ import type { Chance, Clock } from '#base';
 import { fenceLost, type FencePermit } from '#fence';
 import type { Key } from '#record';
 import { checkMutations } from '../check-mutations.ts';
+import { graphMismatch } from '../errors.ts';
 import type { FenceMark } from '../fence-mark.ts';
 import { bindParameters } from '../queries/bind-parameters.ts';
 import { limitParameter } from '../queries/named-query.ts';
@@ -29,6 +30,11 @@ export interface EmbeddedGraphOptions {
   readonly path: string;
   /** Root whose queue feeds this graph: written into the keys' rows (ING-540). */
   readonly rootId: string;
+  /**
+   * Arms the graph while it is opened: FENCE_STALE when it carries a higher generation (FEN-113, FEN-403). A graph of another root is left alone;
+   * arming its keys will say so.
+   */
+  readonly permit?: FencePermit;
   /** Spill limit of a graph that is made now; one that exists keeps its own (D30). */
   readonly spillBytes: number;
   readonly clock: Clock;
@@ -68,7 +74,20 @@ export async function openEmbeddedGraph(options: EmbeddedGraphOptions): Promise<
       clock,
       chance,
     });
-  return new EmbeddedGraph(options, opened, { writer, queries: reader(), scans: reader() });
+  const threads = { writer, queries: reader(), scans: reader() };
+  const graph = new EmbeddedGraph(options, opened, threads);
+  if (options.permit !== undefined) await armOrClose(graph, options.permit);
+  return graph;
+}
+
+async function armOrClose(graph: GraphStore, permit: FencePermit): Promise<void> {
+  try {
+    await graph.armKeys(permit, []);
+  } catch (error) {
+    if (graphMismatch.is(error)) return;
+    await graph.close();
+    throw error;
+  }
 }
 
 interface Threads {
@@ -102,8 +121,8 @@ class EmbeddedGraph implements GraphStore {
   }
 
   async apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void> {
-    const parts = group.map(wirePart);
     const fence = liveMark(permit);
+    const parts = group.map(wirePart);
     const { rootId } = this.#options;
     await this.#threads.writer.call({ kind: 'apply', fence, rootId, group: JSON.stringify(parts) });
   }

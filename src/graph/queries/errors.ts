@@ -12,7 +12,8 @@ const said = (path: string): string =>
   `CASE WHEN json_valid(${data}) THEN json_extract(${data}, '${path}') END`;
 
 /**
- * A tool's error shows as its call, so `tool:error` counts by itself only where it names none. Runs that ended badly say so in their status.
+ * Labels find error events without a look at all others; one that has two such labels is listed once. A tool's error shows as its call, so
+ * `tool:error` counts by itself only where it names none. Runs that ended badly say so in their status.
  */
 export const errors: NamedQuery = {
   name: 'errors',
@@ -29,7 +30,8 @@ WITH candidate AS (
   SELECT w.name AS workspace, o.session, n.id, n.visible, n.nid, l.name AS label
   FROM label l CROSS JOIN node_label nl CROSS JOIN node n CROSS JOIN workspace w
     CROSS JOIN owner o
-  WHERE l.name IN ('ToolCall', 'OrchestratorRun', 'Event') AND nl.lid = l.lid AND n.nid = nl.nid
+  WHERE (l.name IN ('ToolCall', 'OrchestratorRun') OR l.name LIKE '%ErrorEvent' OR l.name LIKE '%FailedEvent')
+    AND nl.lid = l.lid AND n.nid = nl.nid
     AND w.wid = n.wid AND o.oid = n.oid AND tick() AND ${inWorkspaces}
     AND (:session IS NULL OR o.session = :session)
 ),
@@ -42,11 +44,11 @@ found AS (
   SELECT workspace, session, ${timeProperty('ended_at')}, 'run', ${property('status')}, ${property('response')}, id
   FROM candidate n
   WHERE label = 'OrchestratorRun' AND ${property('status')} IN ('error', 'failed', 'failure')
-  UNION ALL
+  UNION
   SELECT workspace, session, ${timeProperty('occurred_at')}, 'event', ${property('event_name')},
     coalesce(${said('$.error.message')}, ${said('$.error')}, ${said('$.error_message')}, ${said('$.message')}), id
   FROM candidate n
-  WHERE label = 'Event' AND (${property('event_name')} LIKE '%:error' OR ${property('event_name')} LIKE '%:failed')
+  WHERE label LIKE '%Event' AND (${property('event_name')} LIKE '%:error' OR ${property('event_name')} LIKE '%:failed')
     AND NOT (${property('event_name')} = 'tool:error' AND ${property('tool_call_id')} IS NOT NULL)
 )
 SELECT workspace, session, at, kind, name, message, id

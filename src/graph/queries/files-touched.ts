@@ -30,10 +30,7 @@ WITH touch AS (
     AND n.nid = nl.nid AND w.wid = n.wid AND tick() AND ${inWorkspaces}
     AND (:session IS NULL OR n.oid IN (SELECT oid FROM owner WHERE session = :session))
 )
-SELECT workspace, path, count(*) AS touches,
-  (SELECT group_concat(tool, ', ') FROM
-    (SELECT DISTINCT other.tool FROM touch other
-     WHERE other.workspace = touch.workspace AND other.path = touch.path ORDER BY other.tool)) AS tools,
+SELECT workspace, path, count(*) AS touches, group_concat(DISTINCT tool ORDER BY tool) AS tools,
   count(DISTINCT oid) AS sessions, min(at) AS first_at, max(at) AS last_at
 FROM touch
 WHERE path IS NOT NULL AND (:contains IS NULL OR instr(path, :contains) > 0)

@@ -129,7 +129,7 @@ export const queryChecks: readonly GraphCheck[] = [
   query('lists files that tools and artifact events touched', async (store) => {
     const result = await store.query('files-touched', { workspace: 'one' });
     deepStrictEqual(rowsOf(result, 'path', 'touches', 'tools', 'sessions', 'first_at'), [
-      ['src/a.ts', 2, 'edit, read_file', 2, shown(1)],
+      ['src/a.ts', 2, 'edit,read_file', 2, shown(1)],
       ['out.md', 1, 'artifact:write', 1, shown(10)],
     ]);
     const some = await store.query('files-touched', { contains: 'out', session: 'top' });

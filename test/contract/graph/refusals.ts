@@ -143,6 +143,8 @@ export const refusalChecks: readonly GraphCheck[] = [
       isLive = false;
       strictEqual(await codeOf(store.apply(ending, [good('b')])), 'FENCE_LOST');
       strictEqual(await codeOf(store.armKeys(ending, [])), 'FENCE_LOST');
+      const poison = part('s', [[node('other', 'other', ['Session'])]]);
+      strictEqual(await codeOf(store.apply(ending, [poison])), 'FENCE_LOST');
       strictEqual((await store.digest()).nodes, 1);
     },
   },
