@@ -7,7 +7,7 @@ import {
   eventNameBytesMax,
   sessionOfNone,
 } from './check-ids.ts';
-import { parseTimestamp } from './timestamp.ts';
+import { isTimestamp } from './timestamp.ts';
 
 /** Why a JSON value is no event: the code of ING-918, the reason, and the place as a JSON pointer (RFC 6901). */
 export interface EventFault {
@@ -107,7 +107,7 @@ function readData(value: JsonObject, faults: EventFault[]): JsonObject {
   const { timestamp } = data;
   if (typeof timestamp !== 'string' || timestamp.trim() === '') {
     faults.push(invalid('/data/timestamp', 'data.timestamp is missing; send ISO 8601 text'));
-  } else if (parseTimestamp(timestamp) === undefined) {
+  } else if (!isTimestamp(timestamp)) {
     const shown = JSON.stringify(timestamp.slice(0, 64));
     faults.push(invalid('/data/timestamp', `data.timestamp ${shown} is not ISO 8601`));
   }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTimestamp } from '#record';
+import { isTimestamp, parseTimestamp } from '#record';
 
 /** What Python 3.11's `datetime.fromisoformat` makes of each text, zone-less as UTC; null where it raises. */
 const asPythonReads: readonly (readonly [string, string | null])[] = [
@@ -109,6 +109,37 @@ describe('timestamp', () => {
         expect(canonicalA < canonicalB).toBe(a < b);
         expect(parseTimestamp(canonicalA)?.canonical).toBe(canonicalA);
       }),
+    );
+  });
+
+  it('is known to be one, without being read, exactly when it can be read', () => {
+    const digits = (length: number): fc.Arbitrary<string> =>
+      fc.string({
+        unit: fc.constantFrom('0', '1', '2', '3', '5', '9'),
+        minLength: length,
+        maxLength: length,
+      });
+    const common = fc
+      .tuple(
+        digits(4),
+        digits(2),
+        digits(2),
+        digits(2),
+        digits(2),
+        digits(2),
+        fc.constantFrom('', '.1', '.999999999', '.'),
+        fc.constantFrom('', 'Z', '+01:00', '-23:59', '+24:00', '-99:99', 'z'),
+      )
+      .map(
+        ([y, mo, d, h, mi, sec, fraction, zone]) =>
+          `${y}-${mo}-${d}T${h}:${mi}:${sec}${fraction}${zone}`,
+      );
+    const known = fc.constantFrom(...asPythonReads.map(([text]) => text));
+    fc.assert(
+      fc.property(fc.oneof(common, known), (text) => {
+        expect(isTimestamp(text), text).toBe(parseTimestamp(text) !== undefined);
+      }),
+      { numRuns: 5000 },
     );
   });
 });
