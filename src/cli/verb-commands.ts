@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
-import { withDaemonOptions, withExamples, type CommandContext } from './command.ts';
-import { usage } from './errors.ts';
+import {
+  withDaemonOptions,
+  withExamples,
+  type CommandContext,
+  type SharedOptions,
+} from './command.ts';
+import { daemonUnreachable, usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
+import { runTokensOffline } from './offline-tokens.ts';
 import { findRoute } from './verb-route.ts';
 import { verbCommands, type Row, type VerbCommand } from './verb-table.ts';
 
@@ -46,10 +52,29 @@ async function callVerb(
   checkConsent(spec, options);
   const verb = typeof spec.verb === 'string' ? spec.verb : spec.verb(args);
   const input = spec.input?.(options, args) ?? {};
-  const answer = (await context.client().call(await findRoute(verb), input)) as Row;
+  const answer = (await callOrRunOffline(verb, context, options, input)) as Row;
   const isText = !context.isJson && spec.render !== undefined;
   context.printer.out(isText ? (spec.render?.(answer) ?? '') : JSON.stringify(answer, null, 2));
   return exitCodes.done;
+}
+
+/** Over HTTP; where nobody answers and no address was named, verbs over tokens work on the root itself. */
+async function callOrRunOffline(
+  verb: string,
+  context: CommandContext,
+  options: SharedOptions,
+  input: Row,
+): Promise<unknown> {
+  const { environment } = context;
+  try {
+    return await context.client().call(await findRoute(verb), input);
+  } catch (error) {
+    const isAddressed = [options.url, options.port, environment.url].some(
+      (address) => address !== undefined,
+    );
+    if (!daemonUnreachable.is(error) || isAddressed || !verb.startsWith('tokens ')) throw error;
+    return runTokensOffline(verb, input, options, environment, error);
+  }
 }
 
 /** Destructive verbs without a dry run of their own ask for --yes (ING-923). */

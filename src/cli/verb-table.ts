@@ -267,7 +267,13 @@ const tokenCommands: readonly VerbCommand[] = [
       workspaces: options['workspace'],
       expires_at: options['expires'],
     }),
-    render: (answer) => facts(answer),
+    render: (answer) => {
+      const scopes = answer['scopes'] as readonly string[];
+      const note = scopes.includes('ops:write')
+        ? ''
+        : '\nThis token manages no tokens; once one exists, that needs a token with ops:write, or a stopped daemon and --root.';
+      return facts(answer) + note;
+    },
   },
   {
     verb: 'tokens list',

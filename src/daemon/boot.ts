@@ -118,12 +118,21 @@ async function openDoor(
   });
   const { url } = await server.listen(address);
   closers.add('http', () => server.close(doorGraceMs));
-  const started = new Date(clock.now()).toISOString();
-  await writeDaemonFile(disk, root.layout.daemonFile, { url, pid: process.pid, started }, names);
+  const hint = {
+    url: localUrl(url),
+    pid: process.pid,
+    started: new Date(clock.now()).toISOString(),
+  };
+  await writeDaemonFile(disk, root.layout.daemonFile, hint, names);
   closers.add('daemon.json', async () => {
     if (!progress.isLost) await removeDaemonFile(disk, root.layout.daemonFile);
   });
   return url;
+}
+
+/** A listener on all addresses is reached by people of this machine on the loopback one. */
+function localUrl(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
 async function openWithTenure(

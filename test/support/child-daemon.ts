@@ -17,6 +17,8 @@ export interface ChildDaemon {
   kill(): Promise<void>;
   /** SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;
+  /** Resolves to the exit code when it ends by itself. */
+  exited(): Promise<number | null>;
   /** What it wrote to standard error so far: shown on failure, silent otherwise. */
   readonly output: () => string;
 }
@@ -52,6 +54,10 @@ export async function startDaemon(options: ChildOptions): Promise<ChildDaemon> {
     async kill() {
       child.kill('SIGKILL');
       await exited;
+    },
+    async exited() {
+      await exited;
+      return child.exitCode;
     },
     async stop() {
       child.kill('SIGTERM');

@@ -1,0 +1,83 @@
+import { openTokenStore, scopes } from '#access';
+import { assert, systemChance, systemClock, type MillraceError } from '#base';
+import { loadConfig, type Environment } from '#config';
+import { nodeDisk, stagingNames } from '#disk';
+import type { OpsContext } from '#ops';
+import { bindRoot, layoutOf, resolveRoot } from '#roots';
+import type { SharedOptions } from './command.ts';
+
+/**
+ * Runs a verb over tokens without a daemon, under the root lock (ING-311): a listener beyond loopback does not start before there is a token,
+ * so the first one has to be made while nothing runs. `unreachable` is thrown when nobody named a root and the default one is not there.
+ */
+export async function runTokensOffline(
+  verbName: string,
+  input: Readonly<Record<string, unknown>>,
+  options: SharedOptions,
+  environment: Environment,
+  unreachable: MillraceError,
+): Promise<unknown> {
+  const { verbs } = await import('#ops');
+  const verb = verbs.find(({ name }) => name === verbName);
+  assert(verb !== undefined, `room ops has no verb "${verbName}"`);
+  const { config } = loadConfig({ environment: environment.settings });
+  const [disk, clock, chance] = [nodeDisk(), systemClock, systemChance];
+  const names = stagingNames(process.pid, chance);
+  const chosen = resolveRoot({
+    flag: options.root,
+    environment: environment.root,
+    platformDefault: environment.defaultRoot,
+  });
+  const hasRoot = (await disk.stat(layoutOf(chosen.path).marker)) !== undefined;
+  // Only the first token makes a root, and only where one was named.
+  const mayMake = chosen.source === 'cli' && verbName === 'tokens add';
+  if (!hasRoot && !mayMake) throw unreachable;
+  const keyEncoding = config['queue.key_encoding'];
+  const root = await bindRoot(chosen, { disk, clock, chance, names, keyEncoding });
+  try {
+    const path = config['auth.tokens_file'] ?? root.layout.tokens;
+    const tokens = await openTokenStore({ disk, path, names, clock, chance });
+    const caller = {
+      principal: 'offline',
+      scopes: new Set<string>(scopes),
+      workspaces: undefined,
+      signal: new AbortController().signal,
+    };
+    return await verb.run(onlyTokens(tokens), input as never, caller);
+  } finally {
+    root.lock.release();
+  }
+}
+
+/** What a verb over tokens uses; everything else needs the daemon. */
+function onlyTokens(tokens: OpsContext['tokens']): OpsContext {
+  const absent = (): never => {
+    throw new TypeError('a verb over tokens uses nothing but the tokens');
+  };
+  return {
+    tokens,
+    clock: systemClock,
+    limits: {},
+    get queue() {
+      return absent();
+    },
+    get ledger() {
+      return absent();
+    },
+    get graph() {
+      return absent();
+    },
+    get drain() {
+      return absent();
+    },
+    get deadLetters() {
+      return absent();
+    },
+    get versions() {
+      return absent();
+    },
+    state: absent,
+    degraded: absent,
+    disk: absent,
+  };
+}
