@@ -1,3 +1,4 @@
+import type { EventFrame } from '#record';
 import type { Checked, RecordRules } from './check-record.ts';
 import { toCandidate, type Candidate, type Sender } from './candidate.ts';
 import { batchTooLarge, eventInvalid } from './errors.ts';
@@ -14,7 +15,7 @@ const portionBytes = 1024 * 1024;
 export interface Admission {
   readonly isSingle: boolean;
   /** Records so far, in order. */
-  readonly entries: Entry[];
+  readonly entries: readonly Entry[];
   /** Checks the next portion; true when that was the last. Throws BATCH_TOO_LARGE. */
   takePortion(): boolean;
 }
@@ -29,20 +30,34 @@ export function beginAdmission(
   const rules: RecordRules = {
     principal: request.principal,
     eventBytesMax: limits.eventBytesMax,
-    frame: {
-      ...(session === undefined ? {} : { session }),
-      ...(idempotencyKey === undefined ? {} : { eventId: idempotencyKey }),
-    },
+    frame: session === undefined && idempotencyKey === undefined ? {} : frameOf(request),
   };
-  const { isSingle, records } = splitBody(request.body, request.form, rules);
-  if (!isSingle && idempotencyKey !== undefined)
+  const { single, records = [] } = splitBody(request.body, request.form, rules);
+  if (single !== undefined)
+    return { isSingle: true, entries: [entryOf(single, sender)], takePortion: isAll };
+  if (idempotencyKey !== undefined)
     throw eventInvalid({
       reason: 'Idempotency-Key is the id of one event: in a batch give each event its event_id',
     });
+  return admitBatch(records, sender, limits);
+}
+
+function isAll(): boolean {
+  return true;
+}
+
+function frameOf({ session, idempotencyKey }: IngestRequest): EventFrame {
+  return {
+    ...(session === undefined ? {} : { session }),
+    ...(idempotencyKey === undefined ? {} : { eventId: idempotencyKey }),
+  };
+}
+
+function admitBatch(records: Iterable<Checked>, sender: Sender, limits: IngestLimits): Admission {
   const entries: Entry[] = [];
   const iterator = records[Symbol.iterator]();
   return {
-    isSingle,
+    isSingle: false,
     entries,
     takePortion() {
       for (let bytes = 0; bytes < portionBytes;) {

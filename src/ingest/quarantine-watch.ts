@@ -7,6 +7,10 @@ const lookAgeMsMax = 250;
 /** Quarantined keys that the header knows; more than this and the operator has other worries. */
 const keysMax = 1000;
 
+interface Keyed {
+  readonly key: Key;
+}
+
 /** Which keys are in quarantine, for the hint in the answer (ING-411). At most a quarter of a second old. */
 export class QuarantineWatch {
   readonly #ledger: QueueLedger;
@@ -20,22 +24,22 @@ export class QuarantineWatch {
   }
 
   /** A promise only when some key is in quarantine and the last look is old. */
-  hasAny(keys: readonly Key[]): boolean | Promise<boolean> {
+  hasAny(records: readonly Keyed[]): boolean | Promise<boolean> {
     const nowMs = this.#clock.monotonic();
-    if (nowMs - this.#lookedAtMs <= lookAgeMsMax) return this.#isAmong(keys);
+    if (nowMs - this.#lookedAtMs <= lookAgeMsMax) return this.#isAmong(records);
     this.#lookedAtMs = nowMs;
-    if (this.#ledger.totals().quarantinedKeys > 0) return this.#look(keys);
+    if (this.#ledger.totals().quarantinedKeys > 0) return this.#look(records);
     this.#keys = new Set();
     return false;
   }
 
-  async #look(keys: readonly Key[]): Promise<boolean> {
+  async #look(records: readonly Keyed[]): Promise<boolean> {
     const found = await this.#ledger.listKeys({ state: 'quarantined', limit: keysMax });
     this.#keys = new Set(found.map(({ key }) => key));
-    return this.#isAmong(keys);
+    return this.#isAmong(records);
   }
 
-  #isAmong(keys: readonly Key[]): boolean {
-    return this.#keys.size > 0 && keys.some((key) => this.#keys.has(key));
+  #isAmong(records: readonly Keyed[]): boolean {
+    return this.#keys.size > 0 && records.some(({ key }) => this.#keys.has(key));
   }
 }

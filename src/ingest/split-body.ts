@@ -11,17 +11,15 @@ import {
 import type { BodyForm } from './ingest.ts';
 
 export interface SplitBody {
-  /** One event that is no batch. */
-  readonly isSingle: boolean;
-  /** One entry per record, in order; made as it is asked for, so that a large body can be taken in portions. */
-  readonly records: Iterable<Checked>;
+  /** The one event of a body that is no batch. */
+  readonly single?: Checked;
+  /** Of a batch, one entry per record, in order; made as it is asked for, so that a large body can be taken in portions. */
+  readonly records?: Iterable<Checked>;
 }
 
 /** Records of a body, each checked in full (D10). Pure. */
 export function splitBody(body: Uint8Array, form: BodyForm, rules: RecordRules): SplitBody {
-  return form === 'ndjson'
-    ? { isSingle: false, records: linesOf(body, rules) }
-    : documentOf(body, rules);
+  return form === 'ndjson' ? { records: linesOf(body, rules) } : documentOf(body, rules);
 }
 
 const lineFeed = 0x0a;
@@ -56,10 +54,10 @@ function checkLine(bytes: Uint8Array, rules: RecordRules, place: Place): Checked
 function documentOf(body: Uint8Array, rules: RecordRules): SplitBody {
   const { value, fault } = parseDocument(body);
   const place = { index: 0, line: 1 };
-  if (value === undefined) return { isSingle: true, records: [{ reject: { ...place, ...fault } }] };
+  if (value === undefined) return { single: { reject: { ...place, ...fault } } };
   return Array.isArray(value)
-    ? { isSingle: false, records: itemsOf(value as readonly JsonValue[], body, rules) }
-    : { isSingle: true, records: [checkEvent(value, body, rules, place)] };
+    ? { records: itemsOf(value as readonly JsonValue[], body, rules) }
+    : { single: checkEvent(value, body, rules, place) };
 }
 
 function* itemsOf(
