@@ -38,5 +38,7 @@ function keepCompiled(nodeModule, nodeUrl) {
   nodeModule.enableCompileCache(
     nodeUrl.fileURLToPath(new URL('node_modules/.cache/millrace-compiled', home)),
   );
-  setTimeout(nodeModule.flushCompileCache, 3000).unref();
+  setTimeout(function () {
+    nodeModule.flushCompileCache();
+  }, 3000).unref();
 }

@@ -16,5 +16,8 @@ process.stdout.write(
   `${suites.length} suites need a service: the embedded profile needs none, and the shared stores are not built yet\n`,
 );
 if (report !== undefined) {
-  writeFileSync(report, JSON.stringify({ success: true, numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 }));
+  writeFileSync(
+    report,
+    JSON.stringify({ success: true, numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 }),
+  );
 }
