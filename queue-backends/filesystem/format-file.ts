@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { formatTooNew, messageOf } from '#base';
 import { atomicReplace, makeDurableDirectory } from '#disk';
 import type { FilesystemQueueOptions } from './engine.ts';
@@ -21,6 +21,7 @@ export interface FormatFile {
 export async function prepareFolder(options: FilesystemQueueOptions): Promise<FormatFile> {
   const { disk, directory, names } = options;
   const path = join(directory, 'format.json');
+  await makeDurableDirectory(disk, directory, dirname(directory));
   const bytes = await disk.readFile(path);
   const format = bytes === undefined ? await newFormat(options) : parseFormat(options, bytes);
   if (bytes === undefined)
@@ -37,7 +38,6 @@ async function newFormat(options: FilesystemQueueOptions): Promise<FormatFile> {
   for (const name of ['journal', 'sessions'])
     if ((await disk.readDirectory(join(directory, name))).length > 0)
       throw queueForeign({ directory, reason: `it has ${name}/ and no format.json` });
-  await disk.makeDirectory(directory);
   return {
     format: formatVersion,
     root_id: rootId,

@@ -41,9 +41,27 @@ async function readState(engine: Engine, key: Key): Promise<KeyState | undefined
   if (state === undefined) return undefined;
   fault ??= await firstFault(engine, state);
   await stopIfMarked(engine, state, fault);
-  if (engine.isRecovered && state.quarantine === null) await orStop(engine, state, adoptTail);
-  if (state.quarantine === null) await orStop(engine, state, reindex);
+  if (engine.isRecovered) await settleLog(engine, state, state.end);
   return state;
+}
+
+/**
+ * The checks and the catching up that need the log itself. Up to `toldFrom` the file must hold what was checkpointed; what lies behind it the
+ * journal has told. Recovery does this last, when it knows.
+ */
+export async function settleLog(engine: Engine, state: KeyState, toldFrom: number): Promise<void> {
+  if (state.quarantine !== null || !state.hasSoundRecord) return;
+  await orStop(engine, state, async () => {
+    const end = await engine.files.logEnd(state);
+    const needed = Math.min(state.syncedTo, toldFrom);
+    if (end < needed) {
+      const reason = 'the log ends before its checkpointed end';
+      throw recordCorrupt({ key: state.key, place: `${end} of ${needed}`, reason });
+    }
+    const isTold = toldFrom < state.end;
+    if (!isTold) await adoptTail(engine, state);
+    await reindex(engine, state, isTold ? toldFrom : state.end);
+  });
 }
 
 /** Damage is a value here; everything else goes on as an error. */
@@ -107,7 +125,7 @@ function setEnd(state: KeyState, end: number, records: number): void {
   state.filledTo = end;
 }
 
-/** The checks of ING-404 that need no reader at work. */
+/** The checks of ING-404 that need no look at the log. */
 async function firstFault(engine: Engine, state: KeyState): Promise<MillraceError | undefined> {
   const { key } = state;
   if (state.committed > state.end)
@@ -115,11 +133,9 @@ async function firstFault(engine: Engine, state: KeyState): Promise<MillraceErro
   const generation = await engine.files.readGeneration(key, state.gen);
   state.baseCursor = generation?.cursor ?? null;
   state.digestBefore = generation?.sha256_before ?? null;
-  if (generation === undefined) return logGenerationMissing({ key, generation: state.gen });
-  const end = await engine.files.logEnd(state);
-  if (end >= state.syncedTo) return undefined;
-  const reason = 'the log ends before its checkpointed end';
-  return recordCorrupt({ key, place: `${end} of ${state.syncedTo}`, reason });
+  return generation === undefined
+    ? logGenerationMissing({ key, generation: state.gen })
+    : undefined;
 }
 
 /**
@@ -185,7 +201,7 @@ function namesOf(
  * Lines behind the checkpointed end that no frame speaks of: the journal was lost, or left out of a backup (QFS-13). Whole lines with a good
  * crc stay and count as accepted; what fails at the end is kept and cut (QFS-20).
  */
-export async function adoptTail(engine: Engine, state: KeyState): Promise<void> {
+async function adoptTail(engine: Engine, state: KeyState): Promise<void> {
   const fileEnd = await engine.files.logEnd(state);
   if (fileEnd === state.end) return;
   const found = await soundEnd(engine.files, state, state.end, fileEnd);
@@ -202,12 +218,12 @@ export async function adoptTail(engine: Engine, state: KeyState): Promise<void> 
 }
 
 /** Ids of a log that the index has not read: after a loss of the state store, or of its last moments (ING-513). */
-async function reindex(engine: Engine, state: KeyState): Promise<void> {
+async function reindex(engine: Engine, state: KeyState, to: number): Promise<void> {
   const progress = engine.options.state.getProgress(state.key);
   const from = progress?.epoch === state.epoch ? progress.indexedThrough : state.base;
-  state.indexedThrough = Math.max(from, state.end);
-  if (from >= state.end) return;
-  await countLines(engine.files, state, from, state.end, (offset, length, raw) => {
+  state.indexedThrough = Math.max(state.indexedThrough, from, to);
+  if (from >= to) return;
+  await countLines(engine.files, state, from, to, (offset, length, raw) => {
     const found = idOf(raw);
     if (found === undefined) return;
     engine.indexer.add(state, found.id, {

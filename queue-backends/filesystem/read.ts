@@ -99,29 +99,54 @@ function noteOldest(state: KeyState, first: ReadLine | undefined): void {
   if (!Number.isNaN(ms)) state.oldestMs = ms;
 }
 
-function fromTail(state: KeyState, max: BatchLimit): Batch {
-  const lines: ReadLine[] = [];
-  let bytes = 0;
-  for (const { offset, bytes: line } of state.tail) {
-    if (offset < state.committed) continue;
-    if (lines.length > 0 && (lines.length >= max.records || bytes + line.length > max.bytes)) break;
-    lines.push({ offset, end: offset + line.length, raw: recordIn(state, offset, line) });
-    bytes += line.length;
+/** Lines up to the limits; always the first one (ING-402). */
+class BatchLines {
+  readonly lines: ReadLine[] = [];
+  readonly #max: BatchLimit;
+  #bytes = 0;
+
+  constructor(max: BatchLimit) {
+    this.#max = max;
   }
-  return batchOf(state, lines);
+
+  hasRoomFor(bytes: number): boolean {
+    const { records, bytes: bytesMax } = this.#max;
+    return (
+      this.lines.length === 0 || (this.lines.length < records && this.#bytes + bytes <= bytesMax)
+    );
+  }
+
+  push(line: ReadLine): void {
+    this.lines.push(line);
+    this.#bytes += line.end - line.offset;
+  }
 }
 
+function fromTail(state: KeyState, max: BatchLimit): Batch {
+  const batch = new BatchLines(max);
+  addTail(state, batch, state.committed);
+  return batchOf(state, batch.lines);
+}
+
+function addTail(state: KeyState, batch: BatchLines, from: number): void {
+  for (const { offset, bytes } of state.tail) {
+    if (offset < from) continue;
+    if (!batch.hasRoomFor(bytes.length)) break;
+    batch.push({ offset, end: offset + bytes.length, raw: recordIn(state, offset, bytes) });
+  }
+}
+
+/** From the session file, and on from memory what it does not hold yet (ING-403). */
 async function fromLog(engine: Engine, state: KeyState, max: BatchLimit): Promise<Batch> {
   await checkAlignment(engine, state);
-  const lines: ReadLine[] = [];
-  let bytes = 0;
-  for await (const line of readLines(engine.files, state, state.committed, state.filledTo)) {
-    const size = line.end - line.offset;
-    if (lines.length > 0 && (lines.length >= max.records || bytes + size > max.bytes)) break;
-    lines.push(line);
-    bytes += size;
+  const batch = new BatchLines(max);
+  const to = Math.min(state.filledTo, state.tail[0]?.offset ?? state.filledTo);
+  for await (const line of readLines(engine.files, state, state.committed, to)) {
+    if (!batch.hasRoomFor(line.end - line.offset)) return batchOf(state, batch.lines);
+    batch.push(line);
   }
-  return batchOf(state, lines);
+  addTail(state, batch, to);
+  return batchOf(state, batch.lines);
 }
 
 /** The byte before a committed offset ends a record (ING-404). */

@@ -6,7 +6,7 @@ import { recovered } from '#signals';
 import type { Engine } from './engine.ts';
 import { type Frame, type FrameKind, frameKinds, readFrame } from './frame.ts';
 import { type KeyState, dirty, isCounted, newKeyState } from './key-state.ts';
-import { takeLetter } from './letters.ts';
+import { indexLetter, takeLetter } from './letters.ts';
 import { corruptOnly, loadState } from './load-key.ts';
 import {
   type AppendKey,
@@ -176,6 +176,7 @@ async function applyAppend(replay: Replay, frame: Replayed): Promise<void> {
     at += record.len;
     await retell(replay, state, record.at, bytes);
     if (isTaken[record.k] === true) await takeRecord(replay, state, record, meta);
+    indexRecord(replay, state, record, meta.t, isTaken[record.k] === true);
   }
   for (const [index, state] of states.entries()) {
     meet(replay, state);
@@ -241,6 +242,17 @@ async function takeRecord(
   state.oldestMs ??= meta.t;
   if (record.set === undefined) state.totals.accepted += 1;
   else state.totals.dead -= 1;
+}
+
+/** Ids and letters go into the index again, in order, also when the key's files hold the frame already: the state store may be behind them. */
+function indexRecord(
+  replay: Replay,
+  state: KeyState,
+  record: AppendRecord,
+  acceptedMs: number,
+  isTaken: boolean,
+): void {
+  const { engine } = replay;
   if (record.id !== undefined)
     engine.indexer.add(state, record.id, {
       ordinal: state.ordinal,
@@ -249,7 +261,10 @@ async function takeRecord(
       status: 'live',
       isDerivedId: record.der === 1,
     });
-  if (record.set !== undefined) takeLetter(engine, state, requeueLine(state, record, meta.t));
+  if (record.set === undefined) return;
+  const line = requeueLine(state, record, acceptedMs);
+  if (isTaken) takeLetter(engine, state, line);
+  else indexLetter(engine, state, line);
 }
 
 /**
@@ -312,7 +327,10 @@ async function applyCommit(replay: Replay, frame: Replayed, payload: CommitPaylo
   const state = await underLock(replay, payload.k, (guard) => loadState(engine, guard));
   if (state === undefined || state.epoch !== payload.e) return;
   meet(replay, state);
-  if (!takes(replay, state, frame)) return;
+  if (!takes(replay, state, frame)) {
+    for (const line of payload.dead ?? []) indexLetter(engine, state, line);
+    return;
+  }
   if (!state.hasSoundRecord) replay.retold.add(state.key);
   if (!state.hasSoundRecord || payload.seq !== state.seq + 1) replay.recount.add(state.key);
   state.committed = payload.after;

@@ -5,7 +5,7 @@ import { evidenceKept } from '#signals';
 import { type Engine, noteBacklog } from './engine.ts';
 import { keepCopy } from './evidence.ts';
 import { type KeyState, dirty } from './key-state.ts';
-import { adoptTail, loadState, orStop } from './load-key.ts';
+import { loadState, orStop, settleLog } from './load-key.ts';
 import { countLines } from './read-lines.ts';
 import type { Replay } from './recovery-apply.ts';
 
@@ -40,11 +40,10 @@ function takeAsRetold(engine: Engine, state: KeyState): void {
 
 /** The log ends where the journal says; without a word of it, where its sound lines end. */
 async function settleEnd(replay: Replay, state: KeyState): Promise<void> {
-  const { engine } = replay;
-  if (!replay.toldFrom.has(state.key)) {
-    if (state.quarantine === null && state.hasFolder) await adoptTail(engine, state);
-    return;
-  }
+  const { engine, toldFrom } = replay;
+  const told = toldFrom.get(state.key);
+  if (state.hasFolder) await settleLog(engine, state, told ?? state.end);
+  if (told === undefined) return;
   const fileEnd = await engine.files.logEnd(state);
   if (fileEnd <= state.end) return;
   const path = engine.files.logPath(state.key, state.gen);

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { everyCrash, namedPowerLosses, recordingDisk } from '#disk';
+import { memoryState } from '#state';
+import { seededChance } from '../support/chance.ts';
+import { rootDisk } from '../support/filesystem-queue.ts';
+import { killedDisk } from '../support/killed-disk.ts';
+import { eventfulLife, lateLife } from './history.ts';
+import { checkCrash, checkInterruptedRecovery, live, named } from './recorded-life.ts';
+
+const losses = namedPowerLosses(2, seededChance);
+/** The cruellest two: nothing that was not synced, and any part of it. */
+const fewLosses = losses.filter(({ name }) => /bytes lost, entries lost|torn 1/.test(name));
+/** A reopening takes 3 ms on an idle machine; the limit is for a busy one. */
+const timeout = 240_000;
+
+describe('a power loss under the filesystem queue', () => {
+  it(
+    'keeps acknowledged records, whole requests, and offset with cursor, at every step (P1, P2, P3, P4)',
+    { timeout },
+    async () => {
+      const disk = recordingDisk(rootDisk());
+      const history = await live({ disk, state: memoryState(), generation: 1 }, eventfulLife);
+      await history.queue.close();
+      expect(history.failures).toBe(0);
+      let count = 0;
+      for (const crash of everyCrash(disk.log, losses)) {
+        count += 1;
+        await named(crash, disk.log, () => checkCrash(crash, 2));
+      }
+      expect(count).toBeGreaterThan(1000);
+    },
+  );
+
+  it(
+    'recovers again when the power is lost at any step of a recovery (P1, P3, P4)',
+    { timeout },
+    async () => {
+      const disk = recordingDisk(rootDisk());
+      await live({ disk, state: memoryState(), generation: 1 }, eventfulLife);
+      const chance = seededChance(7);
+      let count = 0;
+      for (const crash of everyCrash(disk.log, fewLosses)) {
+        if (chance.float() > 0.02) continue;
+        count += await named(crash, disk.log, () => checkInterruptedRecovery(crash, fewLosses));
+      }
+      expect(count).toBeGreaterThan(300);
+    },
+  );
+
+  it(
+    'builds on nothing that a killed process left in the cache alone (P1, P3)',
+    { timeout },
+    async () => {
+      const untouched = killedDisk(rootDisk(), Number.POSITIVE_INFINITY);
+      const whole = recordingDisk(untouched, rootDisk());
+      await live({ disk: whole, state: memoryState(), generation: 1 }, eventfulLife);
+      let count = 0;
+      for (let killAt = 3; killAt < untouched.changes; killAt += 5)
+        count += await killedAndLost(killAt);
+      expect(count).toBeGreaterThan(300);
+    },
+  );
+});
+
+/** A first life that is killed, a second on what the cache holds, and then the power goes. */
+async function killedAndLost(killAt: number): Promise<number> {
+  const disk = recordingDisk(rootDisk());
+  const state = memoryState();
+  const through = killedDisk(disk, killAt);
+  const first = live({ disk, state, generation: 1, through }, eventfulLife);
+  await Promise.race([first, through.killed]);
+  const killedAt = disk.log.steps.length;
+  await live({ disk, state, generation: 2 }, lateLife);
+  const chance = seededChance(killAt);
+  let count = 0;
+  for (const crash of everyCrash(disk.log, fewLosses)) {
+    if (crash.step < killedAt || chance.float() > 0.25) continue;
+    count += 1;
+    await named(crash, disk.log, () => checkCrash(crash, 3));
+  }
+  return count;
+}

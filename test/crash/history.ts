@@ -1,0 +1,209 @@
+import type { RecordingDisk } from '#disk';
+import { emptyCursor, type Cursor, type Key, type Position } from '#record';
+import type { FilesystemQueue } from '#queue-backends/filesystem';
+import type { FakeClock } from '../support/clock.ts';
+import { testKey, testRecord } from '../support/queue-fixtures.ts';
+
+/** One record of a test's request; `n` names it for ever. */
+export interface Sent {
+  readonly n: number;
+  readonly session: string;
+  readonly eventId?: string;
+  readonly settles?: string;
+  /** Bytes of filling, so that a few records fill a segment. */
+  readonly padding?: number;
+}
+
+export interface Request {
+  readonly sent: readonly Sent[];
+}
+
+export interface Placed {
+  readonly n: number;
+  readonly session: string;
+  readonly position: Position;
+}
+
+/** What a history says between the disk's steps: what it asked for, and what it was told. */
+export type Word =
+  | { readonly kind: 'append-began'; readonly request: Request }
+  | { readonly kind: 'append-acked'; readonly request: Request; readonly placed: readonly Placed[] }
+  | { readonly kind: 'append-failed'; readonly request: Request }
+  | { readonly kind: 'commit-began'; readonly key: Key; readonly after: Position }
+  | { readonly kind: 'commit-acked'; readonly key: Key; readonly after: Position };
+
+export const wordLabel = 'history';
+
+/** A scripted life of a queue over a recording disk; every acknowledgement is marked between the disk's steps. */
+export class History {
+  readonly queue: FilesystemQueue;
+  readonly #disk: RecordingDisk;
+  readonly #clock: FakeClock;
+  readonly #applied = new Map<string, number>();
+  #failures = 0;
+
+  constructor(queue: FilesystemQueue, disk: RecordingDisk, clock: FakeClock) {
+    this.queue = queue;
+    this.#disk = disk;
+    this.#clock = clock;
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  say(word: Word): void {
+    this.#disk.mark(wordLabel, word);
+  }
+
+  /** Sends one request; one that fails is noted and does not end the history. */
+  async append(...sent: readonly Sent[]): Promise<readonly Placed[]> {
+    const request: Request = { sent };
+    this.say({ kind: 'append-began', request });
+    try {
+      const outcomes = await this.queue.append(sent.map(recordOf));
+      const placed = sent.flatMap(({ n, session }, at) => {
+        const outcome = outcomes[at];
+        return outcome?.status === 'queued' ? [{ n, session, position: outcome.position }] : [];
+      });
+      this.say({ kind: 'append-acked', request, placed });
+      return placed;
+    } catch (error) {
+      if (!isRetry(error)) throw error;
+      this.#failures += 1;
+      this.say({ kind: 'append-failed', request });
+      return [];
+    }
+  }
+
+  /** Applies and commits up to `records` of a session's records. */
+  async drain(session: string, records: number): Promise<void> {
+    const key = testKey(session);
+    const { items } = await this.queue.readBatch(key, { records, bytes: 2 ** 20 });
+    const last = items.at(-1);
+    if (last === undefined) return;
+    const applied = (this.#applied.get(session) ?? 0) + items.length;
+    await this.#commit(key, last.after, () =>
+      this.queue.commit(key, last.after, cursorAt(applied), null),
+    );
+    this.#applied.set(session, applied);
+  }
+
+  /** The next record of a session becomes a dead letter; returns the letter's id. */
+  async bury(session: string): Promise<string> {
+    const key = testKey(session);
+    const { items } = await this.queue.readBatch(key, { records: 1, bytes: 2 ** 20 });
+    const [item] = items;
+    if (item === undefined) throw new Error(`${session} has no record that waits`);
+    const letter = {
+      at: item.at,
+      raw: item.raw,
+      attempts: 3,
+      error: { code: 'EVENT_CONTRADICTS', message: 'it contradicts itself' },
+    };
+    const cursor = cursorAt(this.#applied.get(session) ?? 0);
+    await this.#commit(key, item.after, () =>
+      this.queue.deadLetter(key, [letter], item.after, cursor),
+    );
+    return (await this.queue.readDeadLetters(key)).at(-1)?.id ?? '';
+  }
+
+  async discard(session: string, letter: string): Promise<void> {
+    const key = testKey(session);
+    const status = await this.queue.keyStatus(key);
+    const cursor = (await this.queue.readCursor(key)) ?? emptyCursor();
+    if (status === undefined) throw new Error(`${session} is not known`);
+    await this.queue.deadLetter(
+      key,
+      [{ discarded: letter, by: 'operator' }],
+      status.committed,
+      cursor,
+    );
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.queue.checkpoint();
+  }
+
+  /** Lets the session files be filled. */
+  tick(): Promise<void> {
+    return this.#clock.advance(250);
+  }
+
+  /** Goes on from what the queue holds: a later life of the same root. */
+  async goOn(sessions: readonly string[]): Promise<void> {
+    for (const session of sessions) {
+      const cursor = await this.queue.readCursor(testKey(session));
+      this.#applied.set(session, cursor?.layer1.event_seq ?? 0);
+    }
+  }
+
+  async #commit(key: Key, after: Position, act: () => Promise<void>): Promise<void> {
+    this.say({ kind: 'commit-began', key, after });
+    try {
+      await act();
+      this.say({ kind: 'commit-acked', key, after });
+    } catch (error) {
+      if (!isRetry(error)) throw error;
+      this.#failures += 1;
+    }
+  }
+}
+
+function isRetry(error: unknown): boolean {
+  return error instanceof Error && 'disposition' in error && error.disposition === 'retry';
+}
+
+function recordOf({
+  n,
+  session,
+  eventId,
+  settles,
+  padding = 0,
+}: Sent): ReturnType<typeof testRecord> {
+  return testRecord({
+    session,
+    data: { n, padding: 'x'.repeat(padding) },
+    ...(eventId === undefined ? {} : { eventId }),
+    ...(settles === undefined ? {} : { settles }),
+  });
+}
+
+/** A cursor that says how many records of its key were applied. */
+export function cursorAt(applied: number): Cursor {
+  const empty = emptyCursor();
+  return { ...empty, layer1: { ...empty.layer1, event_seq: applied } };
+}
+
+/** Appends of several keys, commits, a dead letter and its ways out, checkpoints, and enough bytes to roll segments. */
+export async function eventfulLife(history: History): Promise<void> {
+  await history.append({ n: 1, session: 'a', eventId: 'e1' }, { n: 2, session: 'b' });
+  await Promise.all([
+    history.append({ n: 3, session: 'a', eventId: 'e3' }),
+    history.append({ n: 4, session: 'b', eventId: 'e4' }, { n: 5, session: 'c' }),
+    history.append({ n: 6, session: 'a' }),
+  ]);
+  await history.drain('a', 2);
+  await history.tick();
+  await history.checkpoint();
+  const dead = await history.bury('a');
+  await history.append({ n: 7, session: 'b', padding: 1500 });
+  await Promise.all([history.drain('b', 2), history.append({ n: 8, session: 'c', padding: 1500 })]);
+  await history.append({ n: 9, session: 'a', eventId: 'requeue', settles: dead });
+  await history.checkpoint();
+  await history.append({ n: 10, session: 'd', padding: 2000 }, { n: 11, session: 'a' });
+  await history.tick();
+  const second = await history.bury('c');
+  await history.discard('c', second);
+  await history.drain('a', 5);
+  await history.append({ n: 12, session: 'b', eventId: 'e12', padding: 2500 });
+}
+
+/** A second life of the same root: a little more of everything, and a checkpoint that lets old frames go. */
+export async function lateLife(history: History): Promise<void> {
+  await history.goOn(['a', 'b', 'c', 'd']);
+  await history.append({ n: 101, session: 'a' }, { n: 102, session: 'e', eventId: 'late' });
+  await history.drain('a', 1);
+  await history.checkpoint();
+  await history.append({ n: 103, session: 'b' });
+}
