@@ -63,6 +63,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     permit,
     state,
     rootId,
+    graphId: graph.graphId,
     limits: queueSettings(config, totalBytes),
     fsync: config['queue.fsync'],
     lockWarnMs: config['lock.warn_ms'],

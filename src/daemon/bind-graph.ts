@@ -12,8 +12,9 @@ export async function bindGraph(
   graphId: string,
 ): Promise<string> {
   const format = readFormat(await disk.readFile(formatPath));
-  const kept = format?.['graph_id'];
-  if (format === undefined || typeof kept === 'string') return (kept as string) ?? graphId;
+  if (format === undefined) return graphId;
+  const kept = format['graph_id'];
+  if (typeof kept === 'string') return kept;
   const bound = { ...format, graph_id: graphId };
   const text = `${JSON.stringify(bound, null, 2)}\n`;
   await atomicReplace(disk, formatPath, Buffer.from(text, 'utf8'), names);

@@ -16,6 +16,7 @@ import { metricsSnapshot } from './metrics-snapshot.ts';
 import { reserveBytes } from './settings.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
+import { watchDegraded } from './watch-degraded.ts';
 import { watchResidual } from './watch-residual.ts';
 import { watchRootLock } from './watch-root-lock.ts';
 
@@ -183,9 +184,15 @@ function beginWork(
   progress.context = work.context;
   front.open(work);
   work.drain.start();
+  const endDegradedWatch = watchDegraded(clock, () => [
+    ...stores.queue.trouble(),
+    ...work.drain.status().trouble,
+    ...progress.degraded(),
+  ]);
   // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
   closers.add('books', () => {
     residual.end();
+    endDegradedWatch();
     progress.context = undefined;
   });
   closers.add('front', () => front.shut());

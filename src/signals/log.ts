@@ -8,6 +8,7 @@ import {
   groupApplied,
   journalFailed,
   keyQuarantined,
+  opsAudited,
   recordDead,
   recovered,
   requestFinished,
@@ -67,6 +68,12 @@ function changesOfState(logger: Logger): (() => void)[] {
       if (message.damagedRanges > 0 || message.tornBytes > 0) logger.warn(line, text);
       else logger.info(line, text);
     }),
+    opsAudited.subscribe((message) =>
+      logger.info(
+        { event: 'audit', ...message },
+        `${message.principal}: ${message.verb}: ${message.outcome}`,
+      ),
+    ),
     daemonNoticed.subscribe(({ code, message }) => logger.warn({ event: 'notice', code }, message)),
   ];
 }

@@ -125,6 +125,47 @@ describe('a daemon', () => {
     });
   });
 
+  it('stops in order while clients post, and the next start has all that was acknowledged (P1, P10)', async () => {
+    const batches = makeWorkload({ seed: 6, sessions: 8, turns: 10, eventsPerBatch: 5 });
+    await withTemporaryDirectory(async (root) => {
+      const first = await startDaemon({ root });
+      let acknowledged = 0;
+      const posting = (async () => {
+        for (const { bodies } of batches) {
+          if ((await postLines(first.url, bodies)) !== 202) return;
+          acknowledged += bodies.length;
+        }
+      })();
+      while (acknowledged < 50) await new Promise((resolve) => setTimeout(resolve, 5));
+      const began = Date.now();
+      expect(await first.stop(), first.output()).toBe(0);
+      expect(Date.now() - began).toBeLessThan(15_000);
+      await posting;
+      const second = await startDaemon({ root });
+      await waitUntilIdle(second.url);
+      const { accepted, residual, pending } = await readBooks(second.url);
+      expect({ residual, pending }).toEqual({ residual: 0, pending: 0 });
+      expect(accepted).toBeGreaterThanOrEqual(acknowledged);
+      await second.kill();
+    });
+  });
+
+  it('exits at once at a second signal, and loses nothing by it (P10)', async () => {
+    await withTemporaryDirectory(async (root) => {
+      const first = await startDaemon({ root });
+      const [batch] = makeWorkload({ seed: 7, sessions: 1, turns: 20, eventsPerBatch: 1000 });
+      const bodies = batch?.bodies ?? [];
+      expect(await postLines(first.url, bodies)).toBe(202);
+      process.kill(first.pid, 'SIGTERM');
+      process.kill(first.pid, 'SIGINT');
+      expect([0, 75]).toContain(await first.exited());
+      const second = await startDaemon({ root });
+      await waitUntilIdle(second.url);
+      expect(await readBooks(second.url)).toMatchObject({ accepted: bodies.length, residual: 0 });
+      await second.kill();
+    });
+  });
+
   it('stops admitting and exits with 75 when its root lock is taken away (P6, ING-310)', async () => {
     await withDaemon(async (daemon) => {
       await rm(join(daemon.root, '.maintenance', 'root.lock'));

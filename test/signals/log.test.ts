@@ -5,6 +5,7 @@ import {
   daemonNoticed,
   groupApplied,
   keyQuarantined,
+  opsAudited,
   recovered,
   startLog,
   type LogLevel,
@@ -48,6 +49,25 @@ describe('log', () => {
     recovered.publish(() => message);
     recovered.publish(() => ({ ...message, tornBytes: 17 }));
     expect(lines.map(({ level }) => level)).toEqual(['info', 'warn']);
+  });
+
+  it('keeps an audit line of each operator act (ING-916)', () => {
+    const lines = collect('info');
+    const input = { session: 's1' };
+    opsAudited.publish(() => ({
+      verb: 'dead discard',
+      principal: 'ops',
+      input,
+      outcome: 'done',
+      count: 2,
+    }));
+    expect(lines[0]).toMatchObject({
+      event: 'audit',
+      principal: 'ops',
+      input,
+      outcome: 'done',
+      count: 2,
+    });
   });
 
   it('limits repeats: a long outage is a few lines', () => {
