@@ -1,15 +1,10 @@
 import type { AppendInput, AppendOutcome } from '#queue';
-import {
-  buildLine,
-  encodeKey,
-  type AcceptedEvent,
-  type Acceptance,
-  type KeyEncoding,
-} from '#record';
+import { buildLine, type AcceptedEvent, type Acceptance } from '#record';
 import type { Principal } from '#access';
 import type { Place } from './check-record.ts';
 import { batchRefused, eventIdConflict, sessionOwnerMismatch } from './errors.ts';
 import type { RecordOutcome, Reject } from './ingest.ts';
+import type { KeyCache } from './key-cache.ts';
 
 /** A record that passed, as the queue takes it, with what its answer needs. */
 export interface Candidate extends AppendInput {
@@ -23,14 +18,14 @@ type Growing = { -readonly [K in keyof Candidate]: Candidate[K] };
 export interface Sender {
   readonly principal: Principal;
   readonly acceptance: Acceptance;
-  readonly keyEncoding: KeyEncoding;
+  readonly keys: KeyCache;
 }
 
 /** The line is built of copies, so the body is not kept alive by it. */
 export function toCandidate(event: AcceptedEvent, place: Place, sender: Sender): Candidate {
   const { workspace, session } = event;
   const candidate: Growing = {
-    key: encodeKey(workspace, session, sender.keyEncoding),
+    key: sender.keys.keyOf(workspace, session),
     workspace,
     session,
     raw: buildLine(event, sender.acceptance),

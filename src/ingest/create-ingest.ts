@@ -21,6 +21,7 @@ import type {
   OnAppended,
   Reject,
 } from './ingest.ts';
+import { KeyCache } from './key-cache.ts';
 import { QuarantineWatch } from './quarantine-watch.ts';
 import { settleEntries } from './settle-entries.ts';
 import { waitDeadlines } from './wait-deadlines.ts';
@@ -46,6 +47,7 @@ class QueueIngest implements Ingest {
   readonly #budget: ByteBudget;
   readonly #quarantine: QuarantineWatch;
   readonly #deadline: () => AbortSignal;
+  readonly #keys: KeyCache;
   #inFlight = 0;
   #lastTime = { ms: 0, text: isoText(0) };
   #isStopping = false;
@@ -53,6 +55,7 @@ class QueueIngest implements Ingest {
 
   constructor(options: IngestOptions) {
     this.#options = options;
+    this.#keys = new KeyCache(options.keyEncoding);
     this.#budget = new ByteBudget(options.limits.inFlightBytesMax);
     this.#quarantine = new QuarantineWatch(options.ledger, options.clock);
     this.#deadline = waitDeadlines(options.clock, options.limits.idWaitMs);
@@ -85,13 +88,17 @@ class QueueIngest implements Ingest {
 
   async accept(request: IngestRequest): Promise<IngestAnswer> {
     this.#checkRunning();
-    const { clock, limits, keyEncoding, queue } = this.#options;
+    const { clock, limits, queue } = this.#options;
     const { body, principal, isAtomic = false } = request;
     checkBatchBytes(body.byteLength, limits);
     this.#inFlight += 1;
     try {
       const acceptedAt = this.#timeText(clock.now());
-      const sender = { principal, acceptance: { acceptedAt, by: principal.name }, keyEncoding };
+      const sender = {
+        principal,
+        acceptance: { acceptedAt, by: principal.name },
+        keys: this.#keys,
+      };
       const { isSingle, entries, takePortion } = beginAdmission(request, sender, limits);
       while (!takePortion()) await clock.sleep(0);
       const candidates = entries.every(isCandidate) ? entries : entries.filter(isCandidate);
