@@ -30,18 +30,34 @@ async function undisturbed(batches: readonly WorkloadBatch[]): Promise<Digest> {
   });
 }
 
-/** Posts batches in order until one is not acknowledged; returns how many were. What was cut off is sent again later. */
-async function postWhileAlive(
-  daemon: ChildDaemon,
-  batches: readonly WorkloadBatch[],
-): Promise<number> {
-  let acknowledged = 0;
-  for (const { bodies } of batches) {
-    const status = await postLines(daemon.url, bodies);
-    if (status !== 202) return acknowledged;
-    acknowledged++;
+/** Connections that post at the same time; a session's batches all go through one of them, in order. */
+const laneCount = 3;
+
+interface Lane {
+  readonly batches: readonly WorkloadBatch[];
+  /** How many of them were acknowledged. What was cut off is sent again. */
+  done: number;
+}
+
+function lanesOf(batches: readonly WorkloadBatch[]): readonly Lane[] {
+  const laneOf = (session: string): number => Number(session.split('-').at(-1)) % laneCount;
+  return Array.from({ length: laneCount }, (_, at) => ({
+    batches: batches.filter(({ session }) => laneOf(session) === at),
+    done: 0,
+  }));
+}
+
+/** Posts a lane on to `until` of its length, or to the first request that is not acknowledged. */
+async function postLane(daemon: ChildDaemon, lane: Lane, until: number): Promise<void> {
+  const end = Math.ceil(lane.batches.length * until);
+  for (const { bodies } of lane.batches.slice(lane.done, end)) {
+    if ((await postLines(daemon.url, bodies)) !== 202) return;
+    lane.done += 1;
   }
-  return acknowledged;
+}
+
+function postLanes(daemon: ChildDaemon, lanes: readonly Lane[], until: number): Promise<unknown> {
+  return Promise.all(lanes.map((lane) => postLane(daemon, lane, until)));
 }
 
 describe('kill -9 and respawn', () => {
@@ -52,22 +68,22 @@ describe('kill -9 and respawn', () => {
       const expected = await undisturbed(batches);
       const chance = seededChance(seed);
       await withTemporaryDirectory(async (root) => {
-        let next = 0;
+        const lanes = lanesOf(batches);
         for (let round = 0; round < rounds; round++) {
-          const until = Math.ceil((batches.length * (round + 1)) / rounds);
           const daemon = await startDaemon({ root, args: settings });
-          const posting = postWhileAlive(daemon, batches.slice(next, until));
+          const posting = postLanes(daemon, lanes, (round + 1) / rounds);
           await sleep(chance.float() * 250);
           await daemon.kill();
-          next += await posting;
+          await posting;
         }
         const daemon = await startDaemon({ root, args: settings });
         try {
-          expect(await postWhileAlive(daemon, batches.slice(next))).toBe(batches.length - next);
+          await postLanes(daemon, lanes, 1);
           await waitUntilIdle(daemon.url);
           const books = await readBooks(daemon.url);
           const digest = await readDigest(daemon.url);
           const told = `seed ${seed}\n${daemon.output()}`;
+          expect(lanes.map(({ done }) => done)).toEqual(lanes.map((lane) => lane.batches.length));
           expect(books, told).toMatchObject({
             accepted: eventCount(batches),
             applied: eventCount(batches),
@@ -91,7 +107,7 @@ describe('kill -9 and respawn', () => {
     const chance = seededChance(seed);
     await withTemporaryDirectory(async (root) => {
       const first = await startDaemon({ root, args: settings });
-      await postWhileAlive(first, batches);
+      await postLanes(first, lanesOf(batches), 1);
       await first.kill();
       for (let round = 0; round < 8; round++) {
         await killWhileStarting({ root, args: settings }, chance.float() * 400);

@@ -136,7 +136,7 @@ describe('a daemon', () => {
           acknowledged += bodies.length;
         }
       })();
-      while (acknowledged < 50) await new Promise((resolve) => setTimeout(resolve, 5));
+      await expect.poll(() => acknowledged, { interval: 5 }).toBeGreaterThan(50);
       const began = Date.now();
       expect(await first.stop(), first.output()).toBe(0);
       expect(Date.now() - began).toBeLessThan(15_000);
