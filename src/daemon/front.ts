@@ -28,7 +28,10 @@ export function createFront(): Front {
     return work;
   };
   return {
-    ingest: lateIngest(() => behind().ingest),
+    ingest: lateIngest(
+      () => behind().ingest,
+      () => work?.ingest,
+    ),
     context: lateContext(() => behind().context),
     open(opened) {
       work = opened;
@@ -40,12 +43,13 @@ export function createFront(): Front {
   };
 }
 
-function lateIngest(behind: () => Ingest): Ingest {
+function lateIngest(behind: () => Ingest, current: () => Ingest | undefined): Ingest {
   return {
     accept: (request) => behind().accept(request),
     checkSize: (wireBytes) => behind().checkSize(wireBytes),
     reserve: (bytes) => behind().reserve(bytes),
-    release: (bytes) => behind().release(bytes),
+    // A request in flight gives back what it holds, whatever has become of the daemon since.
+    release: (bytes) => current()?.release(bytes),
     stop: () => behind().stop(),
   };
 }

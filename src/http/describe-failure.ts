@@ -64,6 +64,7 @@ const publicRetryCodes: ReadonlySet<string> = new Set([
   'QUEUE_WRITE_FAILED',
   'SESSION_QUARANTINED',
   'DRAINING',
+  'RECOVERING',
   'REQUEST_INTERRUPTED',
 ]);
 

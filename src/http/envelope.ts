@@ -11,7 +11,9 @@ export function envelope(
   request: { readonly id: string; readonly isPredecessor: boolean },
 ): string {
   const { code, message, retryAfterSeconds, details } = failure;
-  const { retryAfterMs: _, ...shown } = details;
+  const shown = Object.fromEntries(
+    Object.entries(details).filter(([name, value]) => name !== 'retryAfterMs' && value !== message),
+  );
   const isPassing = retryAfterSeconds !== undefined;
   return JSON.stringify({
     error: {

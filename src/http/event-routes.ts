@@ -38,7 +38,7 @@ export function addEventRoutes(app: FastifyInstance, options: HttpServerOptions)
       takeBody(request, payload, options, limits, done);
     });
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
-    answer(request, reply, options);
+    void answer(request, reply, options);
   };
   app.post('/v1/events', handler);
   app.post('/v1/sessions/:session/events', handler);
@@ -75,26 +75,23 @@ function takeBody(
 }
 
 /** The answer is sent when the records are durable, whether or not anybody still listens (ING-917). */
-function answer(request: FastifyRequest, reply: FastifyReply, options: HttpServerOptions): void {
-  const { ingest, clock, chance } = options;
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { ingest, clock, chance }: HttpServerOptions,
+): Promise<void> {
   const body = request.body as EventsBody | undefined;
-  const fail = (error: unknown): void => {
-    ingest.release(request.state.reservedBytes);
-    sendFailure(error, request, reply, { chance, isIngest: true });
-  };
-  let accepting: Promise<IngestAnswer>;
+  const { state } = request;
   try {
-    accepting = ingest.accept(toIngestRequest(request, body));
-  } catch (error) {
-    fail(error);
-    return;
-  }
-  accepting.then((answered) => {
-    ingest.release(request.state.reservedBytes);
-    const bodyBytes = body?.bytes.byteLength ?? 0;
+    const answered = await ingest.accept(toIngestRequest(request, body));
     const status = sendAnswer(answered, request, reply);
-    publishAnswer(answered, status, bodyBytes, clock.monotonic() - request.state.beganMs, request);
-  }, fail);
+    const bodyBytes = body?.bytes.byteLength ?? 0;
+    publishAnswer(answered, status, bodyBytes, clock.monotonic() - state.beganMs, request);
+  } catch (error) {
+    sendFailure(error, request, reply, { chance, isIngest: true });
+  } finally {
+    ingest.release(state.reservedBytes);
+  }
 }
 
 function toIngestRequest(request: FastifyRequest, body: EventsBody | undefined): IngestRequest {

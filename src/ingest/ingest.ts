@@ -85,6 +85,7 @@ export interface Ingest {
   checkSize(wireBytes: number): void;
   /** Counts bytes that a request holds in memory; throws QUEUE_FULL at the limit. Whoever reserves releases. */
   reserve(bytes: number): void;
+  /** Never throws, also when nothing is taken any more: it ends what was taken before. */
   release(bytes: number): void;
   /** Takes no new request from now on (DRAINING) and resolves when those in flight are answered. */
   stop(): Promise<void>;
