@@ -149,9 +149,10 @@ class QueueDrain implements Drain {
       signal.throwIfAborted();
       if (this.#isStopping) throw draining({ what: 'the drain' });
       if (this.#isAtWork && this.#registry.isQuiet) {
-        const left = await this.#activeKeys();
+        const keys = await this.#deps.queue.activeKeys();
+        const left = keys.filter((key) => !this.#registry.isHalted(key));
         if (left.length === 0 && this.#registry.isQuiet) return;
-        for (const key of left) this.wake(key);
+        this.#registry.enqueue(left);
       }
       await this.#quiet.next(signal);
     }
@@ -210,8 +211,11 @@ class QueueDrain implements Drain {
     let failures = 0;
     while (!this.#isStopping) {
       try {
-        for (const key of await this.#activeKeys()) this.wake(key);
-        if (this.#isAtWork) this.#registry.retireIdle();
+        const keys = await this.#deps.queue.activeKeys();
+        if (this.#isAtWork) {
+          this.#registry.enqueue(keys);
+          this.#registry.retireIdle();
+        }
         failures = 0;
         this.#troubles.clear('sweep');
       } catch (error) {
@@ -227,10 +231,5 @@ class QueueDrain implements Drain {
       );
       this.#quiet.ring();
     }
-  }
-
-  async #activeKeys(): Promise<readonly Key[]> {
-    const keys = await this.#deps.queue.activeKeys();
-    return keys.filter((key) => !this.#registry.isHalted(key));
   }
 }

@@ -15,6 +15,8 @@ export interface RegistryDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
+/** Keys that one sweep puts in line: at 20,000 active keys a sweep over all of them took 25 ms of every 250. */
+const enqueuedPerWorker = 4;
 /** Workers asked to leave by one sweep. */
 const leavingMax = 256;
 
@@ -60,10 +62,26 @@ export class Registry {
     this.#startWaiting();
   }
 
+  /** For a sweep: puts keys in line that have no worker at work, as many as are soon needed; the next sweep has the rest. */
+  enqueue(keys: Iterable<Key>): void {
+    let left = this.#waiting.size < this.#deps.settings.workersMax ? this.#enqueuedMax : 0;
+    for (const key of keys) {
+      if (left === 0 || this.#isClosed) break;
+      if (this.#running.has(key) || this.#waiting.has(key) || this.#halted.has(key)) continue;
+      left -= 1;
+      this.#waiting.add(key);
+    }
+    this.#startWaiting();
+  }
+
   /** Lets a halted key be drained again. */
   resume(key: Key): void {
     this.#halted.delete(key);
     this.wake(key);
+  }
+
+  get #enqueuedMax(): number {
+    return enqueuedPerWorker * this.#deps.settings.workersMax;
   }
 
   isHalted(key: Key): boolean {

@@ -70,6 +70,25 @@ describe('workers', () => {
     expect(runningMax).toBeLessThanOrEqual(16);
   });
 
+  it('lets few of many active keys stand in line, and finds the rest by later sweeps (P9)', async () => {
+    let waitingMax = 0;
+    const fixture = openHere({
+      isStarted: false,
+      settings: { respawnLimit: 2, workersMax: 2 },
+      faults: {
+        beforeApply() {
+          waitingMax = Math.max(waitingMax, fixture.drain.status().waitingKeys);
+        },
+      },
+    });
+    for (let at = 0; at < 100; at += 1) await fixture.queue.append(notes(`s${at}`, 1));
+    fixture.drain.start();
+    await fixture.drained();
+    expect(fixture.queue.totals()).toMatchObject({ applied: 100, pending: 0 });
+    expect(waitingMax).toBeGreaterThan(2);
+    expect(waitingMax).toBeLessThanOrEqual(8);
+  });
+
   it('begins with the respawn limit and takes one more with each commit (ING-826)', async () => {
     const held = gate();
     const fixture = openHere({
