@@ -174,11 +174,6 @@ export const configSchema = {
     default: '256KiB',
     help: 'largest state of a fold',
   },
-  'cursor.max_map_entries': {
-    kind: 'count',
-    default: '4096',
-    help: 'entries of each map in the state of a fold',
-  },
   'graph.store': {
     kind: 'choice',
     choices: ['embedded'],

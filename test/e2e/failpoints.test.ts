@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runDaemonToItsEnd, startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
+import {
+  postLines,
+  readBooks,
+  readDigest,
+  waitUntilIdle,
+  type Digest,
+} from '../support/daemon-client.ts';
+import { makeLabRoot } from '../support/lab-root.ts';
+import { withTemporaryDirectory } from '../support/temporary-root.ts';
+import { eventCount, makeWorkload } from '../support/workload.ts';
+import { listFiles, readText } from '../tidy/source-tree.ts';
+
+/** Small segments, so that a short run rolls them and makes checkpoints. */
+const args = ['--set', 'queue.segment_bytes=64KiB', '--log-level', 'warn'];
+const batches = makeWorkload({ seed: 11, sessions: 6, turns: 6, eventsPerBatch: 6 });
+
+const names = listFiles('src', 'queue-backends')
+  .filter((path) => path.endsWith('.ts') && !path.startsWith('src/disk/'))
+  .flatMap((path) =>
+    [...readText(path).matchAll(/\bfailpoint\('([^']+)'\)/g)].map((match) => match[1] ?? ''),
+  );
+
+/** Posts everything in order until it is acknowledged or the daemon is gone; how far it came. */
+async function postFrom(daemon: ChildDaemon, from: number): Promise<number> {
+  for (let at = from; at < batches.length; at++)
+    if ((await postLines(daemon.url, batches[at]?.bodies ?? [])) !== 202) return at;
+  return batches.length;
+}
+
+async function finish(root: string, from: number): Promise<Digest> {
+  const daemon = await startDaemon({ root, args });
+  try {
+    expect(await postFrom(daemon, from)).toBe(batches.length);
+    await waitUntilIdle(daemon.url);
+    const count = eventCount(batches);
+    const books = await readBooks(daemon.url);
+    expect(books, daemon.output()).toMatchObject({
+      accepted: count,
+      applied: count,
+      dead: 0,
+      residual: 0,
+    });
+    return await readDigest(daemon.url);
+  } finally {
+    await daemon.kill();
+  }
+}
+
+/** Runs until the failpoint has killed it, in the start or under load; how far the posts came. It must have fired. */
+async function crashAt(root: string, failpoint: string): Promise<number> {
+  const env = { MILLRACE_FAILPOINTS: failpoint };
+  let daemon: ChildDaemon;
+  try {
+    daemon = await startDaemon({ root, args, env });
+  } catch {
+    // It died before it was ready: that is what this failpoint is for.
+    return 0;
+  }
+  const done = await postFrom(daemon, 0);
+  expect(await daemon.stop(), `${failpoint} was never reached`).toBeNull();
+  return done;
+}
+
+describe('a daemon that is killed at a named point', () => {
+  let expected: Digest;
+  beforeAll(async () => {
+    expected = await withTemporaryDirectory((root) => finish(root, 0));
+  });
+
+  it('knows the points', () => {
+    expect(names.length).toBeGreaterThan(5);
+  });
+
+  for (const name of names)
+    for (const hit of hitsOf(name))
+      it(`loses nothing at ${name}, hit ${hit} (P1, P3, P4, P5)`, async () => {
+        await withTemporaryDirectory(async (root) => {
+          await makeLabRoot(root);
+          const done = await crashAt(root, `${name}=crash@${hit}`);
+          expect(await finish(root, done)).toEqual(expected);
+        });
+      });
+});
+
+/** A start passes each point of the recovery once; the others are met in the start, and again under load or in the stop. */
+function hitsOf(name: string): readonly number[] {
+  if (name.startsWith('recovery:')) return [1];
+  return name.startsWith('journal:') ? [1, 9] : [1, 2];
+}
+
+describe('a daemon that recovers', () => {
+  it('answers its probes, and tells clients to come back', async () => {
+    await withTemporaryDirectory(async (root) => {
+      await makeLabRoot(root);
+      const env = { MILLRACE_FAILPOINTS: 'recovery:applied=delay:3000' };
+      const starting = startDaemon({ root, args, env });
+      const url = await expect
+        .poll(() => readFile(join(root, 'daemon.json'), 'utf8').catch(() => ''), {
+          timeout: 20_000,
+        })
+        .toContain('http')
+        .then(
+          async () =>
+            (JSON.parse(await readFile(join(root, 'daemon.json'), 'utf8')) as { url: string }).url,
+        );
+      expect((await fetch(`${url}/livez`)).status).toBe(200);
+      const ready = await fetch(`${url}/readyz`);
+      expect(ready.status).toBe(503);
+      expect(await ready.json()).toMatchObject({ reasons: [{ code: 'RECOVERING' }] });
+      const headers = { 'content-type': 'application/json' };
+      const refused = await fetch(`${url}/v1/events`, {
+        method: 'POST',
+        headers,
+        body: batches[0]?.bodies[0] ?? '',
+      });
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+      expect((await fetch(`${url}/metrics`)).status).toBe(200);
+      const second = await runDaemonToItsEnd({ root });
+      expect(second.code).toBe(75);
+      const daemon = await starting;
+      expect(await postLines(daemon.url, batches[0]?.bodies ?? [])).toBe(202);
+      await daemon.kill();
+    });
+  });
+});
