@@ -23,10 +23,11 @@ import { loadState } from './load-key.ts';
 import { type CommitPayload, type DeadLine, type OutcomeLine, encodeJson } from './payloads.ts';
 import { quarantineKey } from './quarantine.ts';
 import { countLines } from './read-lines.ts';
-import { asRetry, refuseQuarantined } from './read.ts';
+import { refuseQuarantined } from './read.ts';
 import { storedBytes } from './stored-line.ts';
 import { submitFrame } from './submit.ts';
 import { trimTail } from './tail.ts';
+import { asRetry } from './with-state.ts';
 import { assertWriter } from './writer.ts';
 
 export interface CommitOrder {

@@ -23,7 +23,9 @@ export class Filler {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isClosed = false;
-  #trouble: { readonly error: unknown; readonly since: number } | undefined;
+  #trouble:
+    | { readonly error: unknown; readonly since: number; readonly state: KeyState }
+    | undefined;
 
   constructor(options: FillerOptions) {
     this.#options = options;
@@ -31,7 +33,8 @@ export class Filler {
 
   /** The last failure of a session file, while it lasts: its lines stay in memory and in the journal. */
   get trouble(): { readonly error: unknown; readonly since: number } | undefined {
-    return this.#trouble;
+    const { filledTo, end } = this.#trouble?.state ?? { filledTo: 0, end: 0 };
+    return filledTo === end ? undefined : this.#trouble;
   }
 
   want(state: KeyState): void {
@@ -75,7 +78,8 @@ export class Filler {
           await this.#fill(state);
           this.#trouble = undefined;
         } catch (error) {
-          this.#trouble = { error, since: this.#trouble?.since ?? this.#options.clock.now() };
+          const since = this.#trouble?.since ?? this.#options.clock.now();
+          this.#trouble = { error, since, state };
           // A disk that fails now may do later; a writer that is none any more never will.
           if (!isMillraceError(error) || error.disposition === 'retry') this.want(state);
         }

@@ -1,37 +1,25 @@
 import { isMillraceError, messageOf } from '#base';
-import {
-  type KeyGuard,
-  type KeyStatus,
-  type QueueLedger,
-  type QueueTotals,
-  queueWriteFailed,
-} from '#queue';
+import { type KeyStatus, type QueueLedger, type QueueTotals, queueWriteFailed } from '#queue';
 import { type Key, type Position, keyParts, parsePosition } from '#record';
 import type { Engine } from './engine.ts';
 import { type KeyState, backlogBytes, pendingRecords, positionOf } from './key-state.ts';
 import { quarantineKey } from './quarantine.ts';
 import { readEndingAt } from './read.ts';
-import { loadState } from './load-key.ts';
+import { stopOnDamage, withState } from './with-state.ts';
 import { keysOnDisk } from './recovery-finish.ts';
 
 export function createLedger(engine: Engine): QueueLedger {
   return {
     totals: () => totalsOf(engine),
-    keyStatus: async (key) => {
-      const state = await engine.locks.with(
-        key,
-        (guard) => loadState(engine, guard),
-        undefined,
-        'status',
-      );
-      return state === undefined || !state.isOpen ? undefined : statusOf(state);
-    },
+    keyStatus: (key) =>
+      withState(engine, key, 'status', async (state) =>
+        state?.isOpen === true ? statusOf(state) : undefined,
+      ),
     listKeys: (page) => listKeys(engine, page),
     readRecordEndingAt: (key, after) =>
-      engine.locks.with(key, (guard) => recordEndingAt(engine, guard, after), undefined, 'arm'),
+      withState(engine, key, 'arm', (state) => recordEndingAt(engine, state, after)),
     quarantine: (key, fault) =>
-      engine.locks.with(key, async (guard) => {
-        const state = await loadState(engine, guard);
+      withState(engine, key, 'quarantine', async (state) => {
         if (state !== undefined) await quarantineKey(engine, state, fault);
       }),
     trouble: () => troubleOf(engine),
@@ -102,12 +90,7 @@ async function listKeys(engine: Engine, page: Page): Promise<readonly KeyStatus[
     if (page.afterKey !== undefined && key <= page.afterKey) continue;
     if (!mayMatch(key, page)) continue;
     if (found.length >= page.limit) break;
-    const state = await engine.locks.with(
-      key,
-      (guard) => loadState(engine, guard),
-      undefined,
-      'list',
-    );
+    const state = await withState(engine, key, 'list', async (found) => found);
     if (state === undefined) continue;
     if (page.session !== undefined && state.session !== page.session) continue;
     if (page.workspace !== undefined && state.workspace !== page.workspace) continue;
@@ -128,13 +111,13 @@ function mayMatch(key: Key, { session, workspace }: Page): boolean {
 
 async function recordEndingAt(
   engine: Engine,
-  guard: KeyGuard,
+  state: KeyState | undefined,
   after: Position,
 ): Promise<Uint8Array | undefined> {
   const parts = parsePosition(after);
-  const state = await loadState(engine, guard);
   if (parts === undefined || state === undefined || parts.epoch !== state.epoch) return undefined;
-  return parts.offset > state.end ? undefined : readEndingAt(engine, state, parts.offset);
+  if (parts.offset > state.end) return undefined;
+  return stopOnDamage(engine, state, () => readEndingAt(engine, state, parts.offset));
 }
 
 function troubleOf(engine: Engine): ReturnType<QueueLedger['trouble']> {

@@ -20,10 +20,9 @@ import { prepareFolder } from './format-file.ts';
 import { frameKinds } from './frame.ts';
 import { Journal } from './journal.ts';
 import { createLedger } from './ledger.ts';
-import { loadState } from './load-key.ts';
 import { offsetRecords } from './offset-record.ts';
 import { encodeJson, type TenurePayload } from './payloads.ts';
-import { asRetry, readBatch } from './read.ts';
+import { readBatch } from './read.ts';
 import { applyJournal } from './recovery-apply.ts';
 import { reclaimIn } from './recovery-finish.ts';
 import { type Scan, scanJournal } from './recovery-scan.ts';
@@ -34,6 +33,7 @@ import { SpaceWatch } from './space-watch.ts';
 import { StateTable } from './state-table.ts';
 import { submitFrame } from './submit.ts';
 import { Upkeep } from './upkeep.ts';
+import { withState } from './with-state.ts';
 import { assertWriter } from './writer.ts';
 
 export interface FilesystemQueue extends QueueBackend, QueueLedger {
@@ -168,11 +168,11 @@ function surface(engine: Engine): FilesystemQueue {
     deadLetter: (key, letters, after, cursor) =>
       commit(engine, { key, after, cursor, applied: null, letters }),
     readCursor: (key) =>
-      underLock(engine, key, 'cursor', async (state) => {
+      withState(engine, key, 'cursor', async (state) => {
         return state?.cursor ?? engine.options.state.getRow(key)?.cursor ?? null;
       }),
     readDeadLetters: (key) =>
-      underLock(engine, key, 'letters', async (state) =>
+      withState(engine, key, 'letters', async (state) =>
         state === undefined ? [] : readLetters(engine, state),
       ),
     activeKeys: async () => {
@@ -187,24 +187,6 @@ function surface(engine: Engine): FilesystemQueue {
 
 function refuseClosed(engine: Engine): void {
   if (engine.isClosing) throw draining({ what: 'the queue' });
-}
-
-function underLock<T>(
-  engine: Engine,
-  key: Parameters<Engine['locks']['with']>[0],
-  label: string,
-  act: (state: Awaited<ReturnType<typeof loadState>>) => Promise<T>,
-): Promise<T> {
-  return engine.locks.with(
-    key,
-    (guard) =>
-      asRetry(key, async () => {
-        refuseClosed(engine);
-        return act(await loadState(engine, guard));
-      }),
-    undefined,
-    label,
-  );
 }
 
 /** What was handed over is durable, and nothing is left to replay. A checkpoint that fails leaves what kill -9 would, and says so. */

@@ -1,19 +1,16 @@
-import { isMillraceError, messageOf } from '#base';
-import { platformCode } from '#disk';
 import {
   type Batch,
   type BatchItem,
   type KeyGuard,
   offsetMisaligned,
-  queueWriteFailed,
   sessionQuarantined,
 } from '#queue';
 import type { Key } from '#record';
 import type { Engine } from './engine.ts';
 import { type KeyState, positionOf } from './key-state.ts';
-import { quarantineKey } from './quarantine.ts';
 import { readLines, recordIn, type ReadLine } from './read-lines.ts';
 import { loadState } from './load-key.ts';
+import { asRetry, stopOnDamage } from './with-state.ts';
 
 export interface BatchLimit {
   readonly records: number;
@@ -46,26 +43,7 @@ async function readUnderGuard(engine: Engine, guard: KeyGuard, max: BatchLimit):
   if (state === undefined) return { key: guard.key, start: '' as Batch['start'], items: [] };
   refuseQuarantined(state);
   if (tailCovers(state)) return fromTail(state, max);
-  try {
-    return await fromLog(engine, state, max);
-  } catch (error) {
-    if (isMillraceError(error) && error.disposition === 'corrupt')
-      await quarantineKey(engine, state, error);
-    throw error;
-  }
-}
-
-/** A disk that fails now may do later (ING-405): what is no error of ours becomes one that asks to come again. */
-export async function asRetry<T>(key: Key, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (isMillraceError(error) || platformCode(error) === undefined) throw error;
-    throw queueWriteFailed(
-      { reason: `the files of ${key} failed: ${messageOf(error)}`, keys: [key] },
-      error,
-    );
-  }
+  return stopOnDamage(engine, state, () => fromLog(engine, state, max));
 }
 
 export function refuseQuarantined(state: KeyState): void {

@@ -1,4 +1,4 @@
-import type { RecordingDisk } from '#disk';
+import { platformCode, type RecordingDisk } from '#disk';
 import { emptyCursor, type Cursor, type Key, type Position } from '#record';
 import type { FilesystemQueue } from '#queue-backends/filesystem';
 import type { FakeClock } from '../support/clock.ts';
@@ -78,23 +78,35 @@ export class History {
 
   /** Applies and commits up to `records` of a session's records. */
   async drain(session: string, records: number): Promise<void> {
+    await this.#tolerate(() => this.#drain(session, records));
+  }
+
+  async #drain(session: string, records: number): Promise<void> {
     const key = testKey(session);
     const { items } = await this.queue.readBatch(key, { records, bytes: 2 ** 20 });
     const last = items.at(-1);
     if (last === undefined) return;
     const applied = (this.#applied.get(session) ?? 0) + items.length;
-    await this.#commit(key, last.after, () =>
-      this.queue.commit(key, last.after, cursorAt(applied), null),
-    );
-    this.#applied.set(session, applied);
+    await this.#commit(key, last.after, async () => {
+      await this.queue.commit(key, last.after, cursorAt(applied), null);
+      this.#applied.set(session, applied);
+    });
   }
 
-  /** The next record of a session becomes a dead letter; returns the letter's id. */
-  async bury(session: string): Promise<string> {
+  /** The next record of a session becomes a dead letter; returns the letter's id, undefined when there is none. */
+  async bury(session: string): Promise<string | undefined> {
+    let letter: string | undefined;
+    await this.#tolerate(async () => {
+      letter = await this.#bury(session);
+    });
+    return letter;
+  }
+
+  async #bury(session: string): Promise<string | undefined> {
     const key = testKey(session);
     const { items } = await this.queue.readBatch(key, { records: 1, bytes: 2 ** 20 });
     const [item] = items;
-    if (item === undefined) throw new Error(`${session} has no record that waits`);
+    if (item === undefined) return undefined;
     const letter = {
       at: item.at,
       raw: item.raw,
@@ -105,24 +117,28 @@ export class History {
     await this.#commit(key, item.after, () =>
       this.queue.deadLetter(key, [letter], item.after, cursor),
     );
-    return (await this.queue.readDeadLetters(key)).at(-1)?.id ?? '';
+    return (await this.queue.readDeadLetters(key)).at(-1)?.id;
   }
 
-  async discard(session: string, letter: string): Promise<void> {
-    const key = testKey(session);
-    const status = await this.queue.keyStatus(key);
-    const cursor = (await this.queue.readCursor(key)) ?? emptyCursor();
-    if (status === undefined) throw new Error(`${session} is not known`);
-    await this.queue.deadLetter(
-      key,
-      [{ discarded: letter, by: 'operator' }],
-      status.committed,
-      cursor,
-    );
+  async discard(session: string, letter: string | undefined): Promise<void> {
+    await this.#tolerate(async () => {
+      const key = testKey(session);
+      const status = await this.queue.keyStatus(key);
+      if (status === undefined || letter === undefined) return;
+      const cursor = (await this.queue.readCursor(key)) ?? emptyCursor();
+      const letters = [{ discarded: letter, by: 'operator' }];
+      await this.queue.deadLetter(key, letters, status.committed, cursor);
+    });
   }
 
+  /** A checkpoint that fails leaves the frames where they are. */
   async checkpoint(): Promise<void> {
-    await this.queue.checkpoint();
+    try {
+      await this.queue.checkpoint();
+    } catch (error) {
+      if (!isRetry(error) && platformCode(error) === undefined) throw error;
+      this.#failures += 1;
+    }
   }
 
   /** Lets the session files be filled. */
@@ -140,9 +156,13 @@ export class History {
 
   async #commit(key: Key, after: Position, act: () => Promise<void>): Promise<void> {
     this.say({ kind: 'commit-began', key, after });
+    await act();
+    this.say({ kind: 'commit-acked', key, after });
+  }
+
+  async #tolerate(act: () => Promise<void>): Promise<void> {
     try {
       await act();
-      this.say({ kind: 'commit-acked', key, after });
     } catch (error) {
       if (!isRetry(error)) throw error;
       this.#failures += 1;
@@ -189,7 +209,8 @@ export async function eventfulLife(history: History): Promise<void> {
   const dead = await history.bury('a');
   await history.append({ n: 7, session: 'b', padding: 1500 });
   await Promise.all([history.drain('b', 2), history.append({ n: 8, session: 'c', padding: 1500 })]);
-  await history.append({ n: 9, session: 'a', eventId: 'requeue', settles: dead });
+  if (dead !== undefined)
+    await history.append({ n: 9, session: 'a', eventId: 'requeue', settles: dead });
   await history.checkpoint();
   await history.append({ n: 10, session: 'd', padding: 2000 }, { n: 11, session: 'a' });
   await history.tick();
