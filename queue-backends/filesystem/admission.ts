@@ -57,21 +57,24 @@ export function nameOf(state: KeyState, entry: DedupEntry): string {
   return `${state.key} ${entry.ordinal} ${entry.offset}`;
 }
 
+const none: readonly never[] = [];
+
+/** Made for every append, so nothing in it is made before it is needed. */
 interface Request {
   readonly engine: Engine;
   readonly learnt: Learnt;
-  readonly twins: Map<string, { readonly index: number; readonly input: AppendInput }>;
-  readonly flights: Set<Flight>;
-  readonly looks: Map<string, Look>;
+  twins: Map<string, { readonly index: number; readonly input: AppendInput }> | undefined;
+  flights: Set<Flight> | undefined;
+  looks: Map<string, Look> | undefined;
 }
 
 export function judge(engine: Engine, records: readonly AppendInput[], learnt: Learnt): Judgement {
   const request: Request = {
     engine,
     learnt,
-    twins: new Map(),
-    flights: new Set(),
-    looks: new Map(),
+    twins: records.length > 1 ? new Map() : undefined,
+    flights: undefined,
+    looks: undefined,
   };
   const verdicts: Verdict[] = [];
   let stored = 0;
@@ -80,10 +83,15 @@ export function judge(engine: Engine, records: readonly AppendInput[], learnt: L
     if (verdict === undefined) continue;
     verdicts.push(verdict);
     if (verdict.kind !== 'store') continue;
-    if (input.eventId !== undefined) request.twins.set(twinName(input), { index: stored, input });
+    if (input.eventId !== undefined) request.twins?.set(twinName(input), { index: stored, input });
     stored += 1;
   }
-  return { verdicts, flights: [...request.flights], looks: [...request.looks.values()] };
+  const { flights, looks } = request;
+  return {
+    verdicts,
+    flights: flights === undefined ? none : [...flights],
+    looks: looks === undefined ? none : [...looks.values()],
+  };
 }
 
 function twinName({ key, eventId }: AppendInput): string {
@@ -100,7 +108,7 @@ function judgeOne(request: Request, input: AppendInput): Verdict | undefined {
   }
   if (input.settles !== undefined) return judgeSettling(request, state, input, input.settles);
   if (input.eventId === undefined) return store(state, input);
-  const twin = request.twins.get(twinName(input));
+  const twin = request.twins?.get(twinName(input));
   if (twin !== undefined) return judgeTwin(state, input, twin);
   const inFlight = state.recent.get(input.eventId)?.inFlight;
   if (inFlight !== undefined) return later(request, inFlight);
@@ -109,7 +117,7 @@ function judgeOne(request: Request, input: AppendInput): Verdict | undefined {
 }
 
 function later(request: Request, flight: Flight): undefined {
-  request.flights.add(flight);
+  (request.flights ??= new Set()).add(flight);
   return undefined;
 }
 
@@ -158,7 +166,7 @@ function judgeKnown(
   if (!entry.isDerivedId && input.isDerivedId !== true) {
     const storedSha256 = request.learnt.digests.get(nameOf(state, entry));
     if (storedSha256 === undefined) {
-      request.looks.set(nameOf(state, entry), { state, entry });
+      (request.looks ??= new Map()).set(nameOf(state, entry), { state, entry });
       return undefined;
     }
     if (storedSha256 !== '' && storedSha256 !== contentDigest(input.raw))

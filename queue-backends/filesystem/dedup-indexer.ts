@@ -3,8 +3,8 @@ import type { FencePermit } from '#fence';
 import type { DedupEntry, StateStore, StateWrite } from '#state';
 import type { KeyState } from './key-state.ts';
 
-/** Entries of one transaction: large enough to share its sync, small enough not to hold the loop. */
-const writesMax = 2000;
+/** Entries of one transaction: large enough to share its cost, and small enough not to hold the loop for more than 2 ms. */
+const writesMax = 500;
 
 /**
  * Carries event ids of durable records into the state store, behind the journal. Until an id is there it is found in the key's own map, and a

@@ -101,6 +101,8 @@ export interface KeyState {
   boundaries: number[];
   commitInFlight: Promise<void> | undefined;
   quarantine: Quarantine | null;
+  /** Damage that recovery has met and not told yet: a later frame may make it good (C9). */
+  fault: { readonly code: string; readonly message: string } | undefined;
   /** Letters and outcomes that the dead-letter file does not hold yet. */
   newDead: (DeadLine | OutcomeLine)[];
   /** Letters whose outcome is on its way: a second one waits for it (ING-714). */
@@ -173,6 +175,7 @@ export function newKeyState(
     boundaries: [],
     commitInFlight: undefined,
     quarantine: null,
+    fault: undefined,
     newDead: [],
     settling: new Map(),
     counted: { tenure: 0, sequence: 0 },

@@ -50,7 +50,7 @@ async function readState(engine: Engine, key: Key): Promise<KeyState | undefined
  * journal has told. Recovery does this last, when it knows.
  */
 export async function settleLog(engine: Engine, state: KeyState, toldFrom: number): Promise<void> {
-  if (state.quarantine !== null || !state.hasSoundRecord) return;
+  if (state.quarantine !== null || state.fault !== undefined) return;
   await orStop(engine, state, async () => {
     const end = await engine.files.logEnd(state);
     const needed = Math.min(state.syncedTo, toldFrom);
@@ -91,6 +91,7 @@ async function stopIfMarked(
 ): Promise<void> {
   const marked = await readMarker(engine, state.key);
   if (marked !== null) setQuarantine(engine, state, marked);
+  else if (fault !== undefined && !engine.isRecovered) state.fault ??= fault;
   else if (fault !== undefined) await quarantineKey(engine, state, fault);
 }
 

@@ -7,6 +7,7 @@ import { keepCopy } from './evidence.ts';
 import { type KeyState, dirty } from './key-state.ts';
 import { loadState, orStop, settleLog } from './load-key.ts';
 import { countLines } from './read-lines.ts';
+import { quarantineKey } from './quarantine.ts';
 import type { Replay } from './recovery-apply.ts';
 
 /** The last steps of recovery, key by key: files as long as their journal says, books that add up, a list of who must drain. */
@@ -15,9 +16,12 @@ export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<
   for (const key of wake) await engine.locks.with(key, (guard) => loadState(engine, guard));
   for (const state of engine.table.values()) {
     if (replay.met.has(state.key)) await reclaimStaging(engine, state);
-    if (replay.retold.has(state.key)) takeAsRetold(engine, state);
+    if (replay.retold.has(state.key)) takeAsRetold(state);
     if (state.hasSoundRecord) await settleEnd(replay, state);
-    if (replay.recount.has(state.key)) await orStop(engine, state, () => recount(replay, state));
+    if (replay.recount.has(state.key) && state.fault === undefined)
+      await orStop(engine, state, () => recount(replay, state));
+    if (state.fault !== undefined) await quarantineKey(engine, state, state.fault);
+    state.fault = undefined;
   }
   engine.active.clear();
   engine.backlogBytes = 0;
@@ -29,12 +33,11 @@ export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<
 }
 
 /** A frame told what the damaged offset record said: the file is kept as evidence, and the next checkpoint writes a new one (C9). */
-function takeAsRetold(engine: Engine, state: KeyState): void {
-  if (state.hasSoundRecord) return;
+function takeAsRetold(state: KeyState): void {
+  if (state.hasSoundRecord || state.fault === undefined) return;
   state.hasSoundRecord = true;
   state.isRecordRetold = true;
-  state.quarantine = null;
-  engine.quarantined.delete(state.key);
+  state.fault = undefined;
   dirty(state);
 }
 
@@ -77,9 +80,9 @@ async function reclaimStaging(engine: Engine, state: KeyState): Promise<void> {
 export async function reclaimIn(engine: Pick<Engine, 'options'>, folder: string): Promise<void> {
   const { disk, names } = engine.options;
   for (const { name } of await disk.readDirectory(folder)) {
-    const staging = parseStagingName(name);
-    if (staging === undefined || !isStaleStaging(staging, names.writer)) continue;
     const path = join(folder, name);
+    const staging = parseStagingName(path);
+    if (staging === undefined || !isStaleStaging(staging, names.writer)) continue;
     await disk.unlink(path);
     const reason = `reclaimed: process ${staging.pid} ended while it wrote ${staging.target}`;
     evidenceKept.publish(() => ({ path, reason }));

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { atomicReplace, type Disk, type DiskFile, type StagingNames } from '#disk';
 import type { Key } from '#record';
@@ -37,7 +37,7 @@ export class SessionFiles {
 
   /** `<sessions>/<hh>/<key>`; hh is the first byte of the key's SHA-256: 256 shards. */
   folderOf(key: Key): string {
-    const shard = createHash('sha256').update(key).digest('hex').slice(0, 2);
+    const shard = hash('sha256', key, 'hex').slice(0, 2);
     return join(this.#options.directory, shard, key);
   }
 

@@ -47,6 +47,9 @@ export class SpaceWatch {
     this.#lookedAtMs = clock.monotonic();
     this.#freeBytes = space?.freeBytes ?? Number.POSITIVE_INFINITY;
     if (reserveBytes === null && space !== undefined)
-      this.#reserveBytes = Math.min(reserveBytesDefault, space.totalBytes * reserveShareDefault);
+      this.#reserveBytes = Math.min(
+        reserveBytesDefault,
+        Math.floor(space.totalBytes * reserveShareDefault),
+      );
   }
 }

@@ -36,7 +36,7 @@ export function readStored(line: Uint8Array): Uint8Array | undefined {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
   const end = bytes[bytes.length - 1] === 0x0a ? bytes.length - 1 : bytes.length;
   const body = end - (storedExtraBytes - 1) - 1;
-  if (body < 2 || bytes[end - 1] !== 0x7d) return undefined;
+  if (body < 2 || bytes[end - 1] !== 0x7d || bytes[end - 2] !== 0x22) return undefined;
   if (bytes.compare(crcMember, 0, crcMember.length, body, body + crcMember.length) !== 0)
     return undefined;
   const stored = bytes.toString(
