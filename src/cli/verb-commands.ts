@@ -37,8 +37,15 @@ export function addVerbCommands(program: Command, run: Runner): ReadonlyMap<stri
   return groups;
 }
 
+const groupSummaries: Readonly<Record<string, string>> = {
+  sessions: 'which sessions there are, and how far each is',
+  graph: 'ask, measure and export the graph',
+  dead: 'what could not be applied: look, requeue, discard',
+  tokens: 'who may use the daemon',
+};
+
 function groupOf(program: Command, groups: Map<string, Command>, name: string): Command {
-  const group = groups.get(name) ?? program.command(name).description(`verbs of ${name}`);
+  const group = groups.get(name) ?? program.command(name).description(groupSummaries[name] ?? name);
   groups.set(name, group);
   return group;
 }

@@ -112,6 +112,23 @@ describe('binding a root', () => {
     });
   });
 
+  it('refuses plain keys where upper and lower case are one (ING-112)', async () => {
+    await withTemporaryDirectory(async (folder) => {
+      const disk = {
+        ...options.disk,
+        stat: (path: string) => options.disk.stat(path.replace(/ROOT\.JSON$/, 'root.json')),
+      };
+      await expect(bind(folder, 'cli', { disk })).rejects.toEqual(refusal('FS_CASE_INSENSITIVE'));
+    });
+    await withTemporaryDirectory(async (folder) => {
+      const disk = {
+        ...options.disk,
+        stat: (path: string) => options.disk.stat(path.replace(/ROOT\.JSON$/, 'root.json')),
+      };
+      (await bind(folder, 'cli', { disk, keyEncoding: 'hashed' })).lock.release();
+    });
+  });
+
   it('keeps the encoding of session folders that the root was made with (ING-112)', async () => {
     await withTemporaryDirectory(async (folder) => {
       (await bind(folder, 'cli', { keyEncoding: 'hashed' })).lock.release();
