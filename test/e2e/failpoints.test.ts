@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -92,39 +93,50 @@ function hitsOf(name: string): readonly number[] {
   return name.startsWith('journal:') ? [1, 9] : [1, 2];
 }
 
+/** What a daemon leaves as soon as it listens, before it has recovered. */
+async function readHint(root: string): Promise<{ readonly url: string; readonly pid: number }> {
+  const read = (): Promise<string> => readFile(join(root, 'daemon.json'), 'utf8').catch(() => '');
+  await expect.poll(read, { timeout: 20_000 }).toContain('http');
+  return JSON.parse(await read()) as { url: string; pid: number };
+}
+
 describe('a daemon that recovers', () => {
+  const env = { MILLRACE_FAILPOINTS: 'recovery:applied=delay:2000' };
+
   it('answers its probes, and tells clients to come back', async () => {
     await withTemporaryDirectory(async (root) => {
       await makeLabRoot(root);
-      const env = { MILLRACE_FAILPOINTS: 'recovery:applied=delay:3000' };
       const starting = startDaemon({ root, args, env });
-      const url = await expect
-        .poll(() => readFile(join(root, 'daemon.json'), 'utf8').catch(() => ''), {
-          timeout: 20_000,
-        })
-        .toContain('http')
-        .then(
-          async () =>
-            (JSON.parse(await readFile(join(root, 'daemon.json'), 'utf8')) as { url: string }).url,
-        );
+      const { url } = await readHint(root);
       expect((await fetch(`${url}/livez`)).status).toBe(200);
       const ready = await fetch(`${url}/readyz`);
       expect(ready.status).toBe(503);
       expect(await ready.json()).toMatchObject({ reasons: [{ code: 'RECOVERING' }] });
-      const headers = { 'content-type': 'application/json' };
       const refused = await fetch(`${url}/v1/events`, {
         method: 'POST',
-        headers,
+        headers: { 'content-type': 'application/json' },
         body: batches[0]?.bodies[0] ?? '',
       });
       expect(refused.status).toBe(503);
       expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
       expect((await fetch(`${url}/metrics`)).status).toBe(200);
-      const second = await runDaemonToItsEnd({ root });
-      expect(second.code).toBe(75);
       const daemon = await starting;
       expect(await postLines(daemon.url, batches[0]?.bodies ?? [])).toBe(202);
       await daemon.kill();
+    });
+  });
+
+  it('stops in order when it is told to before it is ready (P10)', async () => {
+    await withTemporaryDirectory(async (root) => {
+      await makeLabRoot(root);
+      const ending = runDaemonToItsEnd({ root, args, env });
+      const { pid } = await readHint(root);
+      process.kill(pid, 'SIGTERM');
+      const { code, output } = await ending;
+      expect(code, output).toBe(0);
+      expect(existsSync(join(root, 'daemon.json'))).toBe(false);
+      const next = await startDaemon({ root, args });
+      await next.kill();
     });
   });
 });
