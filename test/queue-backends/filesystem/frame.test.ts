@@ -52,7 +52,7 @@ function resealed(frame: Buffer, change: (bytes: Buffer) => void): Buffer {
 }
 
 describe('frame', () => {
-  it('has the bytes of format 1', () => {
+  it('has the bytes of format 1 as frame', () => {
     expect(frameOf(Buffer.from('{}')).toString('hex')).toBe(
       [
         '02000000',
@@ -110,7 +110,7 @@ describe('frame', () => {
 describe('segment header', () => {
   const of = { salt: 0xdeadbeef, generation: 12, number: 3, firstSequence: 100, mark: 90 };
 
-  it('has the bytes of format 1', () => {
+  it('has the bytes of format 1 as segment header', () => {
     expect(encodeSegmentHeader(of).toString('hex')).toBe(
       [
         Buffer.from('MILLRACE').toString('hex'),
