@@ -62,7 +62,7 @@ describe('confluence', () => {
           for (const { mutations } of steps) checkMutations(session, mutations);
         expect(exportAfter(schedule(all, taken))).toBe(exportAfter(all.map((part) => [part])));
       }),
-      { numRuns: 30 },
+      { numRuns: 300 },
     );
   });
 
@@ -72,7 +72,7 @@ describe('confluence', () => {
         const groups = schedule(all, taken);
         expect(exportAfter(groups, all)).toBe(exportAfter(groups));
       }),
-      { numRuns: 20 },
+      { numRuns: 150 },
     );
   });
 
@@ -82,7 +82,7 @@ describe('confluence', () => {
         const groups = schedule(all, taken);
         expect(await memoryExportAfter(groups)).toBe(exportAfter(groups));
       }),
-      { numRuns: 20 },
+      { numRuns: 150 },
     );
   });
 
