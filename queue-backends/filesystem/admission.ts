@@ -1,5 +1,10 @@
 import { assert } from '#base';
-import { type AppendInput, type DeadLetterRecord, deadLetterState } from '#queue';
+import {
+  type AppendInput,
+  type DeadLetterRecord,
+  deadLetterState,
+  sessionQuarantined,
+} from '#queue';
 import { type Key, contentDigest, parsePosition } from '#record';
 import type { DedupEntry } from '#state';
 import type { Engine } from './engine.ts';
@@ -125,7 +130,7 @@ function store(state: KeyState, input: AppendInput, settles?: SettledLetter): Ve
   return { kind: 'store', state, input, settles };
 }
 
-/** A second requeue of a letter that has an outcome is refused with its outcome (ING-714). */
+/** A second requeue of a letter that has an outcome is refused with its outcome (ING-714), and so is one into a stopped key (ING-715). */
 function judgeSettling(
   request: Request,
   state: KeyState,
@@ -134,6 +139,8 @@ function judgeSettling(
 ): Verdict | undefined {
   const inFlight = state.settling.get(id);
   if (inFlight !== undefined) return later(request, inFlight);
+  if (state.quarantine !== null)
+    throw sessionQuarantined({ keys: [state.key], reason: state.quarantine.code });
   const letter = request.learnt.letters.get(state.key)?.find((one) => one.id === id);
   if (letter?.outcome.kind !== 'live')
     throw deadLetterState({ id, outcome: letter?.outcome.kind ?? 'unknown' });

@@ -4,7 +4,9 @@ import type { DedupEntry, StateStore, StateWrite } from '#state';
 import type { KeyState } from './key-state.ts';
 
 /** Entries of one transaction: large enough to share its cost, and small enough not to hold the loop for more than 2 ms. */
-const writesMax = 500;
+const writesMax = 1000;
+/** Entries in memory while a log or a journal is read again. */
+const waitingMax = 20_000;
 
 /**
  * Carries event ids of durable records into the state store, behind the journal. Until an id is there it is found in the key's own map, and a
@@ -41,6 +43,11 @@ export class DedupIndexer {
   /** Why the state store could not be written, while it lasts: the ids are safe in the journal. */
   get trouble(): { readonly error: unknown; readonly since: number } | undefined {
     return this.#trouble;
+  }
+
+  /** For whoever adds many at once: what waits stays below a bound. */
+  async drainIfCrowded(): Promise<void> {
+    if (this.#waiting.length > waitingMax) await this.drain();
   }
 
   /** Resolves when everything added before is visible in the store. */

@@ -74,6 +74,8 @@ export interface KeyState {
   /** Session folder with generation file and offset record exists. */
   hasFolder: boolean;
   isFolderSynced: boolean;
+  /** The folder may have names that are in the cache alone: a process was killed, or a sync of the folder failed. */
+  areNamesUncertain: boolean;
   /** False while the offset record on disk is damaged: it is evidence, and nobody writes over it. */
   hasSoundRecord: boolean;
   /** The offset record on disk is damaged, and frames said all that it did: the next one goes over it. */
@@ -157,6 +159,7 @@ export function newKeyState(
     opening: undefined,
     hasFolder: false,
     isFolderSynced: false,
+    areNamesUncertain: false,
     hasSoundRecord: true,
     isRecordRetold: false,
     cursor: null,

@@ -9,7 +9,7 @@ import { type KeyState, dirty, newKeyState, zeroTotals } from './key-state.ts';
 import { indexLetter } from './letters.ts';
 import type { OffsetRecord } from './offset-record.ts';
 import { quarantineKey, readMarker, setQuarantine } from './quarantine.ts';
-import { countLines, soundEnd } from './read-lines.ts';
+import { readLines, soundEnd } from './read-lines.ts';
 
 /**
  * The state of a key, from memory or from its files; undefined for a key that was never seen. Damage puts the key into quarantine and never
@@ -109,6 +109,7 @@ function fromRecord(engine: Engine, key: Key, record: OffsetRecord): KeyState {
   state.isOpen = true;
   state.hasFolder = true;
   state.isFolderSynced = engine.isRecovered;
+  state.areNamesUncertain = !engine.isRecovered;
   state.cursor = record.cursor;
   state.cursorText = JSON.stringify(record.cursor);
   state.seq = record.seq;
@@ -224,17 +225,20 @@ async function reindex(engine: Engine, state: KeyState, to: number): Promise<voi
   const from = progress?.epoch === state.epoch ? progress.indexedThrough : state.base;
   state.indexedThrough = Math.max(state.indexedThrough, from, to);
   if (from >= to) return;
-  await countLines(engine.files, state, from, to, (offset, length, raw) => {
+  for await (const { offset, end, raw } of readLines(engine.files, state, from, to)) {
     const found = idOf(raw);
-    if (found === undefined) return;
-    engine.indexer.add(state, found.id, {
-      ordinal: state.ordinal,
+    if (found === undefined) continue;
+    const { ordinal } = state;
+    const { id, isDerived: isDerivedId } = found;
+    engine.indexer.add(state, id, {
+      ordinal,
       offset,
-      length,
+      length: end - offset,
       status: 'live',
-      isDerivedId: found.isDerived,
+      isDerivedId,
     });
-  });
+    await engine.indexer.drainIfCrowded();
+  }
   for (const line of await readLetterLines(engine, state)) indexLetter(engine, state, line);
   dirty(state);
 }

@@ -126,6 +126,7 @@ async function replayCopies(replay: Replay, scan: Scan): Promise<void> {
 
 async function applyFrame(replay: Replay, frame: Replayed): Promise<void> {
   replay.frames += 1;
+  await replay.engine.indexer.drainIfCrowded();
   switch (frame.kind) {
     case frameKinds.append:
       await applyAppend(replay, frame);
@@ -316,6 +317,7 @@ function openedState(engine: Engine, key: AppendKey): KeyState {
     Object.assign(state.totals, open.totals);
   }
   state.isOpen = true;
+  state.areNamesUncertain = true;
   // Nothing of the file is needed, sound or not: the frames hold the epoch whole.
   state.isRecordRetold = true;
   return state;

@@ -3,7 +3,12 @@ import type { Disk } from '#disk';
 import { type Frame, frameKinds } from './frame.ts';
 import { decodeAbandon, decodeJson, type MarkPayload } from './payloads.ts';
 import { type FoundFrame, type ScannedSegment, scanSegment } from './scan-segment.ts';
-import { type SegmentHeader, decodeSegmentHeader, parseSegmentName } from './segment.ts';
+import {
+  type SegmentHeader,
+  decodeSegmentHeader,
+  parseSegmentName,
+  segmentHeaderBytes,
+} from './segment.ts';
 import type { PoisonedSegment } from './segment-shelf.ts';
 
 /** Where a kept frame lies. */
@@ -34,7 +39,7 @@ export interface Scan {
     readonly bytes: number;
     readonly lastSequence: number;
   }[];
-  /** Files without a frame: begun and never written, or made and never begun. */
+  /** Files without a frame that is needed: made and never begun, begun and never written, or below the mark. */
   readonly unused: readonly string[];
   /** Kept frames above the mark, in order. */
   readonly places: readonly FramePlace[];
@@ -51,27 +56,74 @@ interface NamedHeader {
   readonly header: SegmentHeader;
 }
 
-/** Reads the journal once, in order, and decides what counts (QFS-03, QFS-06, QFS-20, QFS-40). Changes nothing. */
+/**
+ * Reads the journal and decides what counts (QFS-03, QFS-06, QFS-20, QFS-40); changes nothing. From the newest segment back to the one in which
+ * the frames after the low-water mark begin: what lies before is read by nobody any more, and may be a quarter of a gigabyte.
+ */
 export async function scanJournal(disk: Disk, directory: string): Promise<Scan> {
-  const found: ScannedSegment[] = [];
+  const { headers, unused } = await readHeaders(disk, directory);
+  const scanned: ScannedSegment[] = [];
+  let low = 0;
+  /** First sequence of the segment behind, and of the tenure behind. */
+  let next = Number.POSITIVE_INFINITY;
+  let tenureStart = Number.POSITIVE_INFINITY;
+  let newest = 0;
+  for (const { name, header } of headers.toReversed()) {
+    if (next - 1 <= low) {
+      unused.push(name);
+      continue;
+    }
+    const bytes = Buffer.from((await disk.readFile(join(directory, name))) ?? []);
+    const segment = scanSegment(name, header, bytes);
+    if (segment.frames.length === 0 && segment.gaps.length === 0) {
+      unused.push(name);
+      continue;
+    }
+    if (header.generation !== newest) tenureStart = next;
+    newest = header.generation;
+    low = Math.max(low, lowOf(segment, tenureStart));
+    next = Math.min(next, header.firstSequence);
+    scanned.unshift(segment);
+  }
+  return decide(scanned, headers, unused);
+}
+
+/** The highest mark that a segment tells; what its tenure wrote after the next one began tells nothing. */
+function lowOf({ header, frames }: ScannedSegment, tenureStart: number): number {
+  if (header.firstSequence >= tenureStart) return 0;
+  return frames
+    .filter(({ frame }) => frame.kind === frameKinds.mark && frame.sequence < tenureStart)
+    .reduce((low, { frame }) => Math.max(low, decodeJson<MarkPayload>(frame.payload).low), 0);
+}
+
+/** Headers in the order of the journal, and the files that were never begun. */
+async function readHeaders(
+  disk: Disk,
+  directory: string,
+): Promise<{ readonly headers: readonly NamedHeader[]; readonly unused: string[] }> {
   const headers: NamedHeader[] = [];
   const unused: string[] = [];
   for (const { name } of await disk.readDirectory(directory)) {
     const id = parseSegmentName(name);
     if (id === undefined) continue;
-    const bytes = Buffer.from((await disk.readFile(join(directory, name))) ?? []);
-    const header = decodeSegmentHeader(bytes, name);
+    const header = decodeSegmentHeader(await readHead(disk, join(directory, name)), name);
     // A recycled file may have its new name and still its old header: nothing in it counts.
-    const isOwn =
-      header !== undefined && header.generation === id.generation && header.number === id.number;
-    if (isOwn) headers.push({ name, header });
-    const segment = isOwn ? scanSegment(name, header, bytes) : undefined;
-    if (segment === undefined || (segment.frames.length === 0 && segment.gaps.length === 0))
-      unused.push(name);
-    else found.push(segment);
+    if (header?.generation === id.generation && header.number === id.number)
+      headers.push({ name, header });
+    else unused.push(name);
   }
-  found.sort((a, b) => byNumber(a.header, b.header));
-  return decide(found, headers, unused);
+  headers.sort((a, b) => byNumber(a.header, b.header));
+  return { headers, unused };
+}
+
+async function readHead(disk: Disk, path: string): Promise<Buffer> {
+  const file = await disk.open(path, 'read');
+  try {
+    const bytes = Buffer.alloc(segmentHeaderBytes);
+    return bytes.subarray(0, await file.readAt(bytes, 0));
+  } finally {
+    await file.close();
+  }
 }
 
 function byNumber(a: SegmentHeader, b: SegmentHeader): number {
@@ -138,7 +190,7 @@ function decide(
       sequence: frame.sequence,
     })),
     lastSequence: cut.last,
-    highestTenure: Math.max(0, ...segments.map(({ header }) => header.generation)),
+    highestTenure: segments.at(-1)?.header.generation ?? 0,
     mark,
     poisoned: [...poisoned.values()].filter(({ name }) =>
       segments.some((segment) => segment.name === name),

@@ -75,9 +75,14 @@ function forScan(frame: Frame): Frame {
 
 /** The next sound frame behind damage: frames are aligned, of this salt, and later than the last one. */
 function findNext(bytes: Buffer, from: number, salt: number, last: number): FoundFrame | undefined {
-  const stop = bytes.length - frameHeaderBytes;
-  for (let at = from + frameAlignment; at <= stop; at += frameAlignment) {
-    if (bytes.readUInt32LE(at + 12) !== salt) continue;
+  // Natively, since the rest of a segment may be 64 MiB of zeros.
+  const wanted = Buffer.alloc(4);
+  wanted.writeUInt32LE(salt);
+  const saltAt = 12;
+  let found = bytes.indexOf(wanted, from + frameAlignment + saltAt);
+  for (; found >= 0; found = bytes.indexOf(wanted, found + 1)) {
+    const at = found - saltAt;
+    if ((at - segmentHeaderBytes) % frameAlignment !== 0) continue;
     const frame = readFrame(bytes, at, salt);
     if (frame !== undefined && frame.sequence > last) return { frame, at };
   }

@@ -11,13 +11,20 @@ export interface KilledDisk extends Disk {
  * A disk under a process that is killed after `killAt` changing calls: from then on no call of it comes back and none is made. What was written
  * before stays in the cache, as after kill -9.
  */
-export function killedDisk(inner: Disk, killAt: number): KilledDisk {
+export function killedDisk(
+  inner: Disk,
+  killAt: number,
+  /** Kills right after a rename to a path that matches, however many calls that took. */
+  killAfterRenameTo?: RegExp,
+): KilledDisk {
   let changes = 0;
+  let isRenamed = false;
   const { promise: killed, resolve: kill } = Promise.withResolvers<void>();
   const never = new Promise<never>(() => undefined);
   const isKilled = (): boolean => {
-    if (changes >= killAt) kill();
-    return changes >= killAt;
+    const isOver = changes >= killAt || isRenamed;
+    if (isOver) kill();
+    return isOver;
   };
   const change = async <T>(act: () => Promise<T>): Promise<T> => {
     if (isKilled()) return never;
@@ -41,7 +48,11 @@ export function killedDisk(inner: Disk, killAt: number): KilledDisk {
     killed,
     open: async (path, mode) =>
       fileOf(await (mode === 'read' ? read : change)(() => inner.open(path, mode))),
-    rename: (from, to) => change(() => inner.rename(from, to)),
+    rename: (from, to) =>
+      change(async () => {
+        await inner.rename(from, to);
+        isRenamed = killAfterRenameTo?.test(to) === true;
+      }),
     unlink: (path) => change(() => inner.unlink(path)),
     makeDirectory: (path) => change(() => inner.makeDirectory(path)),
     readDirectory: (path) => read(() => inner.readDirectory(path)),

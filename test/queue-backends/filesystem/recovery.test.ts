@@ -251,6 +251,31 @@ describe('the work of a start', () => {
       expect(await pendingNumbers(again, 'idle-7')).toEqual([1]);
     }));
 
+  it('reads no segment below the mark, and little after a stop in order (QFS-20)', () =>
+    withPlace(async (place) => {
+      const limits = { segmentBytes: 16 * 1024 };
+      const queue = await place.open({ limits });
+      for (let n = 0; n < 40; n += 1)
+        await append(queue, testRecord({ data: { n, text: 'x'.repeat(2_000) } }));
+      await queue.checkpoint();
+      await append(queue, ...numbered('s', 40, 1));
+      await place.kill();
+      const there = (await segmentPaths(place.disk)).length;
+      const read: string[] = [];
+      const readFile = (path: string): ReturnType<typeof place.disk.readFile> => {
+        if (path.endsWith('.wal')) read.push(path);
+        return place.disk.readFile(path);
+      };
+      const again = await place.open({ disk: { ...place.disk, readFile }, limits });
+      expect(there).toBeGreaterThan(3);
+      expect(new Set(read).size).toBe(1);
+      expect(await pendingNumbers(again)).toHaveLength(41);
+      await again.close();
+      const [last = '', ...others] = await segmentPaths(place.disk);
+      expect(others).toEqual([]);
+      expect((await place.disk.stat(last))?.size).toBeLessThan(2_000);
+    }));
+
   it('leaves nothing to replay after a stop in order (ING-825)', () =>
     withPlace(async (place) => {
       const queue = await place.open();
