@@ -1,7 +1,7 @@
 import type { Chance, Clock } from '#base';
 import type { Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
-import type { KeyLocks } from '#queue';
+import type { KeyLocks, QueueLimits } from '#queue';
 import type { Key } from '#record';
 import type { StateStore } from '#state';
 import type { Filler } from './filler.ts';
@@ -14,16 +14,11 @@ import type { SessionFiles } from './session-files.ts';
 import type { SpaceWatch } from './space-watch.ts';
 import type { StateTable } from './state-table.ts';
 
-/** Sizes in bytes. Written limits of the queue (QFS-30…32, ING spec §8). */
-export interface QueueLimits {
+/** The limits of every queue, and what only this one has: sizes in bytes (QFS-30, QFS-31, ING spec §8). */
+export interface FilesystemQueueLimits extends QueueLimits {
   readonly segmentBytes: number;
-  readonly maxBytes: number;
-  readonly maxBytesPerKey: number;
   /** Kept free for commits, dead letters and deletes (QFS-30); null: 256 MiB or 5 % of the file system, the smaller. */
   readonly reserveBytes: number | null;
-  readonly maxEventBytes: number;
-  readonly cursorBytesMax: number;
-  readonly quarantineBacklogBytes: number;
 }
 
 export interface FilesystemQueueOptions {
@@ -38,7 +33,7 @@ export interface FilesystemQueueOptions {
   readonly rootId: string;
   /** The graph that this root is applied to (ING-540); kept in format.json once it is known. */
   readonly graphId?: string;
-  readonly limits: QueueLimits;
+  readonly limits: FilesystemQueueLimits;
   readonly fsync: 'group' | 'none';
   readonly lockWarnMs: number;
 }

@@ -23,8 +23,10 @@ export async function prepareFolder(options: FilesystemQueueOptions): Promise<Fo
   const path = join(directory, 'format.json');
   await makeDurableDirectory(disk, directory, dirname(directory));
   const bytes = await disk.readFile(path);
-  const format = bytes === undefined ? await newFormat(options) : parseFormat(options, bytes);
-  if (bytes === undefined)
+  const known = bytes === undefined ? await newFormat(options) : parseFormat(options, bytes);
+  // A root that has met no graph takes the id of the one that it meets; from then on another is noticed (ING-540, ING-541).
+  const format: FormatFile = { ...known, graph_id: known.graph_id ?? options.graphId ?? null };
+  if (bytes === undefined || format.graph_id !== known.graph_id)
     await atomicReplace(disk, path, Buffer.from(`${JSON.stringify(format, null, 2)}\n`), names);
   // A process that was killed may have left the name in the cache alone.
   else await disk.syncDirectory(directory);
@@ -34,14 +36,14 @@ export async function prepareFolder(options: FilesystemQueueOptions): Promise<Fo
 }
 
 async function newFormat(options: FilesystemQueueOptions): Promise<FormatFile> {
-  const { disk, directory, rootId, graphId, clock } = options;
+  const { disk, directory, rootId, clock } = options;
   for (const name of ['journal', 'sessions'])
     if ((await disk.readDirectory(join(directory, name))).length > 0)
       throw queueForeign({ directory, reason: `it has ${name}/ and no format.json` });
   return {
     format: formatVersion,
     root_id: rootId,
-    graph_id: graphId ?? null,
+    graph_id: null,
     created_at: new Date(clock.now()).toISOString(),
     key_encoding: keyEncoding,
   };

@@ -6,5 +6,5 @@
  * Promises: P1, P2, P3, P4, P6, P7, P9.
  * May call: base, signals, disk, record, fence, state, queue. Called by: daemon/assemble.ts, tests.
  */
-export type { FilesystemQueueOptions, QueueLimits } from './engine.ts';
-export { type FilesystemQueue, openFilesystemQueue } from './open-queue.ts';
+export type { FilesystemQueueLimits, FilesystemQueueOptions } from './engine.ts';
+export { filesystemPlug, type FilesystemQueue, openFilesystemQueue } from './open-queue.ts';

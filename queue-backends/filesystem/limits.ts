@@ -31,7 +31,6 @@ export function checkFraming(records: readonly AppendInput[]): void {
 /** Quotas for a whole request, before anything of it is handed over (ING-023). */
 export function checkRoom(engine: Engine, storable: readonly Storable[]): void {
   if (storable.length === 0) return;
-  const { limits } = engine.options;
   const added = new Map<KeyState, number>();
   let total = 0;
   for (const { state, input } of storable) {
@@ -40,12 +39,7 @@ export function checkRoom(engine: Engine, storable: readonly Storable[]): void {
     total += bytes;
   }
   assertRoom(
-    {
-      bytesPerKeyMax: limits.maxBytesPerKey,
-      bytesMax: limits.maxBytes,
-      quarantineBacklogBytesMax: limits.quarantineBacklogBytes,
-      cursorBytesMax: limits.cursorBytesMax,
-    },
+    engine.options.limits,
     engine.backlogBytes + engine.journal.queuedBytes,
     [...added].map(([state, bytes]) => loadOf(state, bytes)),
   );

@@ -4,6 +4,7 @@ import { fenceStale } from '#fence';
 import {
   type QueueBackend,
   type QueueLedger,
+  type QueuePlug,
   assertOwnerThread,
   createKeyLocks,
   draining,
@@ -37,9 +38,18 @@ import { withState } from './with-state.ts';
 import { assertWriter } from './writer.ts';
 
 export interface FilesystemQueue extends QueueBackend, QueueLedger {
+  /** The graph that this root belongs to, as format.json keeps it; null while it has met none (ING-540). */
+  readonly graphId: string | null;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
   checkpoint(): Promise<void>;
 }
+
+/** What the daemon opens by default (ING-108). */
+export const filesystemPlug: QueuePlug<FilesystemQueueOptions, FilesystemQueue> = {
+  name: 'filesystem',
+  implementsProtocol: '^1.0.0',
+  open: (options) => openFilesystemQueue(options),
+};
 
 /** Opens the queue of a root: recovers what a crash left, begins this tenure's first segment, and is ready for appends (QFS-20, QFS-40). */
 export async function openFilesystemQueue(
@@ -47,7 +57,7 @@ export async function openFilesystemQueue(
 ): Promise<FilesystemQueue> {
   assertOwnerThread();
   assertWriter({ options, isClosing: false });
-  await prepareFolder(options);
+  const format = await prepareFolder(options);
   const scan = await scanJournal(options.disk, join(options.directory, 'journal'));
   refuseOlder(options, scan);
   await settleJournal(options, scan);
@@ -63,7 +73,7 @@ export async function openFilesystemQueue(
     await closeFiles(engine);
     throw error;
   }
-  return surface(engine);
+  return surface(engine, format.graph_id);
 }
 
 function refuseOlder({ permit }: FilesystemQueueOptions, scan: Scan): void {
@@ -156,10 +166,11 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
   return engine;
 }
 
-function surface(engine: Engine): FilesystemQueue {
+function surface(engine: Engine, graphId: string | null): FilesystemQueue {
   const upkeep = new Upkeep(engine);
   return {
     protocolVersion: queueProtocolVersion,
+    graphId,
     capabilities: { fsync: engine.options.fsync, ordered: true, logStructured: true },
     append: (records, options) => append(engine, records, options),
     readBatch: (key, max) => readBatch(engine, key, max),

@@ -1,5 +1,6 @@
 import type { Clock } from '#base';
 import type { Disk } from '#disk';
+import { reserveBytesOf } from '#queue';
 
 export interface SpaceWatchOptions {
   readonly disk: Disk;
@@ -11,8 +12,6 @@ export interface SpaceWatchOptions {
 
 /** How long a look at the file system's free space counts. */
 const spaceAgeMsMax = 500;
-const reserveBytesDefault = 256 * 1024 * 1024;
-const reserveShareDefault = 0.05;
 
 /** Free space, looked at now and then: a question to the file system is not for every append (QFS-30). */
 export class SpaceWatch {
@@ -24,7 +23,7 @@ export class SpaceWatch {
 
   constructor(options: SpaceWatchOptions) {
     this.#options = options;
-    this.#reserveBytes = options.reserveBytes ?? reserveBytesDefault;
+    this.#reserveBytes = reserveBytesOf(options.reserveBytes, Number.MAX_SAFE_INTEGER);
   }
 
   get reserveBytes(): number {
@@ -46,10 +45,6 @@ export class SpaceWatch {
     this.#isLooking = false;
     this.#lookedAtMs = clock.monotonic();
     this.#freeBytes = space?.freeBytes ?? Number.POSITIVE_INFINITY;
-    if (reserveBytes === null && space !== undefined)
-      this.#reserveBytes = Math.min(
-        reserveBytesDefault,
-        Math.floor(space.totalBytes * reserveShareDefault),
-      );
+    if (space !== undefined) this.#reserveBytes = reserveBytesOf(reserveBytes, space.totalBytes);
   }
 }

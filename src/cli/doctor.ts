@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { formatBytes, messageOf, type Chance, type Clock } from '#base';
 import type { LoadedConfig } from '#config';
 import type { Disk } from '#disk';
+import { reserveBytesOf } from '#queue';
 import {
   foreignEntry,
   layoutOf,
@@ -111,9 +112,8 @@ async function checkDisk(layout: RootLayout, options: DoctorOptions): Promise<Fi
   const { disk, loaded } = options;
   if ((await disk.stat(layout.root)) === undefined) return [];
   const { freeBytes, totalBytes } = await disk.space(layout.root);
-  const reserve =
-    loaded.config['queue.reserve_bytes'] ?? Math.min(256 * 2 ** 20, totalBytes * 0.05);
-  const space = `${formatBytes(freeBytes)} free, ${formatBytes(Math.round(reserve))} kept in reserve`;
+  const reserve = reserveBytesOf(loaded.config['queue.reserve_bytes'], totalBytes);
+  const space = `${formatBytes(freeBytes)} free, ${formatBytes(reserve)} kept in reserve`;
   const times = await measureSyncs(join(layout.root, probeName(options.chance)), options);
   const p50 = times[Math.floor(times.length * 0.5)] ?? 0;
   const p99 = times[Math.floor(times.length * 0.99)] ?? 0;

@@ -6,11 +6,10 @@ import type { FencePermit } from '#fence';
 import type { GraphStore } from '#graph';
 import { openEmbeddedGraph } from '#graph/embedded';
 import { openLocalObjects, type ObjectStore } from '#objects';
-import type { QueueBackend, QueueLedger } from '#queue';
-import { openFilesystemQueue } from '#queue-backends/filesystem';
+import { openQueue, type QueueBackend, type QueueLedger } from '#queue';
+import { filesystemPlug } from '#queue-backends/filesystem';
 import type { BoundRoot } from '#roots';
 import { openLmdbState } from '#state';
-import { bindGraph } from './bind-graph.ts';
 import type { Closers } from './closers.ts';
 import { queueSettings } from './settings.ts';
 
@@ -51,10 +50,10 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     spillBytes: config['graph.spill_bytes'],
     clock,
     chance,
+    permit,
   });
   closers.add('graph', () => graph.close());
-  const { totalBytes } = await disk.space(layout.root);
-  const queue = await openFilesystemQueue({
+  const queue = await openQueue(filesystemPlug, {
     directory: layout.queue,
     disk,
     names,
@@ -64,12 +63,10 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     state,
     rootId,
     graphId: graph.graphId,
-    limits: queueSettings(config, totalBytes),
+    limits: queueSettings(config),
     fsync: config['queue.fsync'],
     lockWarnMs: config['lock.warn_ms'],
   });
   closers.add('queue', () => queue.close());
-  const formatPath = join(layout.queue, 'format.json');
-  const expectedGraphId = await bindGraph(disk, formatPath, names, graph.graphId);
-  return { queue, graph, objects, expectedGraphId };
+  return { queue, graph, objects, expectedGraphId: queue.graphId ?? graph.graphId };
 }

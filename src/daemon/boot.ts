@@ -6,6 +6,7 @@ import { armFailpoints } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
 import { createHttpServer, type HttpServer } from '#http';
 import { verbs, type Degradation, type OpsContext } from '#ops';
+import { reserveBytesOf } from '#queue';
 import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#roots';
 import { startMetrics } from '#signals';
 import { openStores, type Stores } from './assemble.ts';
@@ -13,7 +14,6 @@ import type { Ground, ReadyDaemon } from './daemon.ts';
 import { createFront, type Front } from './front.ts';
 import { healthOf } from './health.ts';
 import { metricsSnapshot } from './metrics-snapshot.ts';
-import { reserveBytes } from './settings.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
 import { watchDegraded } from './watch-degraded.ts';
@@ -99,7 +99,11 @@ async function openDoor(
   const metrics = startMetrics({
     version: options.version,
     snapshot: () =>
-      metricsSnapshot(progress.context, progress.permit, reserveBytes(config, totalBytes)),
+      metricsSnapshot(
+        progress.context,
+        progress.permit,
+        reserveBytesOf(config['queue.reserve_bytes'], totalBytes),
+      ),
   });
   closers.add('metrics', () => metrics.stop());
   const server: HttpServer = createHttpServer({

@@ -1,37 +1,22 @@
 import type { Config } from '#config';
 import type { DrainSettings } from '#drain';
 import type { IngestLimits } from '#ingest';
+import type { QueueLimits } from '#queue';
 
-/** Share and cap of the disk that appends leave free where nothing is set (QFS-30). */
-const reserveShare = 0.05;
-const reserveBytesMax = 256 * 2 ** 20;
-
-/** `queue.reserve_bytes`, or 256 MiB or 5 % of the disk, the smaller. Pure, as everything here. */
-export function reserveBytes(config: Config, diskTotalBytes: number): number {
-  const byDefault = Math.min(reserveBytesMax, Math.floor(diskTotalBytes * reserveShare));
-  return config['queue.reserve_bytes'] ?? byDefault;
-}
-
-/** Sizes in bytes; the shape that the queue's plug takes. */
-export interface QueueSettings {
+/** Limits of the queue's plug; pure, as everything here. Sizes in bytes. */
+export interface QueueSettings extends QueueLimits {
   readonly segmentBytes: number;
-  readonly maxBytes: number;
-  readonly maxBytesPerKey: number;
-  readonly reserveBytes: number;
-  readonly maxEventBytes: number;
-  readonly cursorBytesMax: number;
-  readonly quarantineBacklogBytes: number;
+  readonly reserveBytes: number | null;
 }
 
-export function queueSettings(config: Config, diskTotalBytes: number): QueueSettings {
+export function queueSettings(config: Config): QueueSettings {
   return {
     segmentBytes: config['queue.segment_bytes'],
-    maxBytes: config['queue.max_bytes'],
-    maxBytesPerKey: config['queue.max_bytes_per_key'],
-    reserveBytes: reserveBytes(config, diskTotalBytes),
-    maxEventBytes: config['ingest.max_event_bytes'],
+    bytesMax: config['queue.max_bytes'],
+    bytesPerKeyMax: config['queue.max_bytes_per_key'],
+    reserveBytes: config['queue.reserve_bytes'],
     cursorBytesMax: config['cursor.max_bytes'],
-    quarantineBacklogBytes: config['quarantine.max_backlog_bytes'],
+    quarantineBacklogBytesMax: config['quarantine.max_backlog_bytes'],
   };
 }
 

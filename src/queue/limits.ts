@@ -19,6 +19,15 @@ export const queueLimitsDefault: QueueLimits = {
   cursorBytesMax: 256 * 2 ** 10,
 };
 
+/** Share and cap of the disk that appends leave free where nothing is set (QFS-30). */
+const reserveShare = 0.05;
+const reserveBytesMax = 256 * 2 ** 20;
+
+/** Bytes kept free for commits, dead letters and deletes: as set, else 256 MiB or 5 % of the file system, the smaller (QFS-30). Pure. */
+export function reserveBytesOf(configured: number | null, diskTotalBytes: number): number {
+  return configured ?? Math.min(reserveBytesMax, Math.floor(diskTotalBytes * reserveShare));
+}
+
 /** What a request would add to one key. */
 export interface KeyLoad {
   readonly key: string;

@@ -3,7 +3,7 @@ import { memoryDisk, stagingNames, type Disk } from '#disk';
 import {
   openFilesystemQueue,
   type FilesystemQueue,
-  type QueueLimits,
+  type FilesystemQueueLimits,
 } from '#queue-backends/filesystem';
 import { memoryState, type StateStore } from '#state';
 import { seededChance } from './chance.ts';
@@ -13,14 +13,13 @@ import { testPermit } from './queue-fixtures.ts';
 export const queueDirectory = '/root/queue';
 
 /** Small segments, so that a short history rolls them. */
-export const smallLimits: QueueLimits = {
+export const smallLimits: FilesystemQueueLimits = {
   segmentBytes: 64 * 1024,
-  maxBytes: 64 * 2 ** 20,
-  maxBytesPerKey: 16 * 2 ** 20,
+  bytesMax: 64 * 2 ** 20,
+  bytesPerKeyMax: 16 * 2 ** 20,
   reserveBytes: 0,
-  maxEventBytes: 2 ** 20,
   cursorBytesMax: 64 * 2 ** 10,
-  quarantineBacklogBytes: 2 ** 20,
+  quarantineBacklogBytesMax: 2 ** 20,
 };
 
 export interface TestQueueOptions {
@@ -30,9 +29,10 @@ export interface TestQueueOptions {
   readonly isLive?: () => boolean;
   readonly clock?: Clock;
   readonly chance?: Chance;
-  readonly limits?: Partial<QueueLimits>;
+  readonly limits?: Partial<FilesystemQueueLimits>;
   readonly directory?: string;
   readonly rootId?: string;
+  readonly graphId?: string;
   readonly fsync?: 'group' | 'none';
 }
 
@@ -55,6 +55,7 @@ export function openQueue(options: TestQueueOptions = {}): Promise<FilesystemQue
     permit,
     state: options.state ?? memoryState({ permit }),
     rootId: options.rootId ?? 'SR-test',
+    ...(options.graphId === undefined ? {} : { graphId: options.graphId }),
     limits: { ...smallLimits, ...options.limits },
     fsync: options.fsync ?? 'group',
     lockWarnMs: 2000,

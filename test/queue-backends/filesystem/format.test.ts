@@ -1,4 +1,4 @@
-import { cp } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { crc32c, systemChance, systemClock } from '#base';
@@ -106,6 +106,36 @@ describe('a queue folder of format 1', () => {
         log_end: log.length,
         log_records: 2,
       });
+    }));
+});
+
+describe('binding a root to its graph (ING-540)', () => {
+  it('takes the id of the first graph that the root meets, keeps it, and keeps what else stands there', () =>
+    withTemporaryDirectory(async (root) => {
+      const directory = join(root, 'queue');
+      const path = join(directory, 'format.json');
+      let generation = 0;
+      const bind = async (graphId?: string): Promise<string | null> => {
+        generation += 1;
+        const queue = await openQueue({
+          disk: nodeDisk(),
+          directory,
+          clock: systemClock,
+          chance: systemChance,
+          generation,
+          rootId: 'SR-1',
+          ...(graphId === undefined ? {} : { graphId }),
+        });
+        await queue.close();
+        return queue.graphId;
+      };
+      expect(await bind()).toBe(null);
+      const made = JSON.parse(await readFile(path, 'utf8')) as object;
+      await writeFile(path, JSON.stringify({ ...made, of_the_future: 7 }));
+      expect(await bind('g1')).toBe('g1');
+      expect(await bind('g2')).toBe('g1');
+      const kept = JSON.parse(await readFile(path, 'utf8')) as unknown;
+      expect(kept).toEqual({ ...made, graph_id: 'g1', of_the_future: 7 });
     }));
 });
 
