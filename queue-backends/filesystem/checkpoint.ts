@@ -5,16 +5,16 @@ import type { KeyGuard } from '#queue';
 import { emptyCursor } from '#record';
 import { checkpointed } from '#signals';
 import type { KeyRow, StateWrite } from '#state';
-import { copyFrames, linesInJournal } from './copy-frames.ts';
-import { writeDeadFile } from './dead-file.ts';
-import { submitDuplicates } from './duplicates.ts';
+import { copyFrames, linesInJournal } from './journal/copy-frames.ts';
+import { writeDeadFile } from './session/dead-file.ts';
+import { submitDuplicates } from './append/duplicates.ts';
 import type { Engine } from './engine.ts';
-import { frameKinds } from './frame.ts';
-import { type KeyState, isDirty, positionOf } from './key-state.ts';
-import type { OffsetRecord } from './offset-record.ts';
-import { type MarkPayload, encodeJson } from './payloads.ts';
+import { frameKinds } from './journal/frame.ts';
+import { type KeyState, isDirty, positionOf } from './session/key-state.ts';
+import type { OffsetRecord } from './session/offset-record.ts';
+import { type MarkPayload, encodeJson } from './journal/payloads.ts';
 import { quarantineKey, writeMarker } from './quarantine.ts';
-import { submitFrame } from './submit.ts';
+import { submitFrame } from './journal/submit.ts';
 
 /** Session files synced at once (QFS-11). */
 const syncsAtOnce = 4;

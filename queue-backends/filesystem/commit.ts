@@ -13,20 +13,25 @@ import {
   positionRegression,
 } from '#queue';
 import { type Cursor, type Key, type Position, parseLine, parsePosition } from '#record';
-import { readLetters } from './dead-file.ts';
-import { settleDuplicates } from './duplicates.ts';
+import { readLetters } from './session/dead-file.ts';
+import { settleDuplicates } from './append/duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
-import { frameKinds } from './frame.ts';
-import { type KeyState, dirty, positionOf } from './key-state.ts';
-import { letterIdAt, takeLetter } from './letters.ts';
-import { loadState } from './load-key.ts';
-import { type CommitPayload, type DeadLine, type OutcomeLine, encodeJson } from './payloads.ts';
+import { frameKinds } from './journal/frame.ts';
+import { type KeyState, dirty, positionOf } from './session/key-state.ts';
+import { letterIdAt, takeLetter } from './session/letters.ts';
+import { loadState } from './session/load-key.ts';
+import {
+  type CommitPayload,
+  type DeadLine,
+  type OutcomeLine,
+  encodeJson,
+} from './journal/payloads.ts';
 import { quarantineKey } from './quarantine.ts';
-import { countLines } from './read-lines.ts';
+import { countLines } from './session/read-lines.ts';
 import { refuseQuarantined } from './read.ts';
-import { storedBytes } from './stored-line.ts';
-import { submitFrame } from './submit.ts';
-import { trimTail } from './tail.ts';
+import { storedBytes } from './session/stored-line.ts';
+import { submitFrame } from './journal/submit.ts';
+import { trimTail } from './session/tail.ts';
 import { asRetry } from './with-state.ts';
 import { assertWriter } from './writer.ts';
 

@@ -4,15 +4,15 @@ import type { FencePermit } from '#fence';
 import type { KeyLocks, QueueLimits } from '#queue';
 import type { Key } from '#record';
 import type { StateStore } from '#state';
-import type { Filler } from './filler.ts';
-import type { DedupIndexer } from './dedup-indexer.ts';
-import type { Journal } from './journal.ts';
-import type { KeyState } from './key-state.ts';
-import type { OffsetRecords } from './offset-record.ts';
-import type { RootTotals } from './payloads.ts';
-import type { SessionFiles } from './session-files.ts';
+import type { Filler } from './session/filler.ts';
+import type { DedupIndexer } from './append/dedup-indexer.ts';
+import type { Journal } from './journal/journal.ts';
+import type { KeyState } from './session/key-state.ts';
+import type { OffsetRecords } from './session/offset-record.ts';
+import type { RootTotals } from './journal/payloads.ts';
+import type { SessionFiles } from './session/session-files.ts';
 import type { SpaceWatch } from './space-watch.ts';
-import type { StateTable } from './state-table.ts';
+import type { StateTable } from './session/state-table.ts';
 
 /** The limits of every queue, and what only this one has: sizes in bytes (QFS-30, QFS-31, ING spec §8). */
 export interface FilesystemQueueLimits extends QueueLimits {

@@ -2,6 +2,7 @@
  * queue-backends/filesystem: the default queue; one commit journal, per-session files filled from it.
  *
  * Lives here: frames, segments, journal, session files, offset records, checkpoint, recovery, limits. README.md has the on-disk format.
+ * `journal/`: segments and frames. `session/`: the files of one key and what memory has of them. `append/`: the way in. `recovery/`: the start.
  * Not here: what records mean; who drains them.
  * Promises: P1, P2, P3, P4, P6, P7, P9.
  * May call: base, signals, disk, record, fence, state, queue. Called by: daemon/assemble.ts, tests.

@@ -2,11 +2,11 @@ import { isMillraceError, messageOf } from '#base';
 import { type KeyStatus, type QueueLedger, type QueueTotals, queueWriteFailed } from '#queue';
 import { type Key, type Position, keyParts, parsePosition } from '#record';
 import type { Engine } from './engine.ts';
-import { type KeyState, backlogBytes, pendingRecords, positionOf } from './key-state.ts';
+import { type KeyState, backlogBytes, pendingRecords, positionOf } from './session/key-state.ts';
 import { quarantineKey } from './quarantine.ts';
 import { readEndingAt } from './read.ts';
 import { stopOnDamage, withState } from './with-state.ts';
-import { keysOnDisk } from './recovery-finish.ts';
+import { keysOnDisk } from './recovery/recovery-finish.ts';
 
 export function createLedger(engine: Engine): QueueLedger {
   return {

@@ -4,10 +4,10 @@ import { atomicReplace } from '#disk';
 import { keyQuarantined } from '#signals';
 import { type Engine, noteBacklog } from './engine.ts';
 import { keepCopy } from './evidence.ts';
-import { frameKinds } from './frame.ts';
-import { type KeyState, type Quarantine, dirty } from './key-state.ts';
-import { encodeJson, type QuarantinePayload } from './payloads.ts';
-import { submitFrame } from './submit.ts';
+import { frameKinds } from './journal/frame.ts';
+import { type KeyState, type Quarantine, dirty } from './session/key-state.ts';
+import { encodeJson, type QuarantinePayload } from './journal/payloads.ts';
+import { submitFrame } from './journal/submit.ts';
 
 export type Fault = Pick<MillraceError, 'code' | 'message'>;
 

@@ -7,9 +7,9 @@ import {
 } from '#queue';
 import type { Key } from '#record';
 import type { Engine } from './engine.ts';
-import { type KeyState, positionOf } from './key-state.ts';
-import { readLines, recordIn, type ReadLine } from './read-lines.ts';
-import { loadState } from './load-key.ts';
+import { type KeyState, positionOf } from './session/key-state.ts';
+import { readLines, recordIn, type ReadLine } from './session/read-lines.ts';
+import { loadState } from './session/load-key.ts';
 import { asRetry, stopOnDamage } from './with-state.ts';
 
 export interface BatchLimit {

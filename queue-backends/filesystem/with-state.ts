@@ -3,8 +3,8 @@ import { platformCode } from '#disk';
 import { draining, queueWriteFailed } from '#queue';
 import type { Key } from '#record';
 import type { Engine } from './engine.ts';
-import type { KeyState } from './key-state.ts';
-import { loadState } from './load-key.ts';
+import type { KeyState } from './session/key-state.ts';
+import { loadState } from './session/load-key.ts';
 import { quarantineKey } from './quarantine.ts';
 
 /** Reads under the key's lock; the state is undefined for a key that was never seen. */

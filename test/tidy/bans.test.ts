@@ -65,7 +65,7 @@ const bans: readonly Ban[] = [
   {
     pattern: /offset\.json/,
     cure: 'only the offset-record writer names it (ING-202)',
-    allowed: /^queue-backends\/filesystem\/offset-record\.ts$/,
+    allowed: /^queue-backends\/filesystem\/session\/offset-record\.ts$/,
   },
   {
     pattern: /::orch_run::/,

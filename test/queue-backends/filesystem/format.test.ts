@@ -10,8 +10,8 @@ import {
   pendingNumbers,
   statusOf,
 } from '../../contract/queue/steps.ts';
-import { frameHeaderBytes, sealFrame } from '../../../queue-backends/filesystem/frame.ts';
-import { segmentHeaderBytes } from '../../../queue-backends/filesystem/segment.ts';
+import { frameHeaderBytes, sealFrame } from '../../../queue-backends/filesystem/journal/frame.ts';
+import { segmentHeaderBytes } from '../../../queue-backends/filesystem/journal/segment.ts';
 import { openQueue, queueDirectory } from '../../support/filesystem-queue.ts';
 import { testKey } from '../../support/queue-fixtures.ts';
 import { withTemporaryDirectory } from '../../support/temporary-root.ts';

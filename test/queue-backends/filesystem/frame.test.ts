@@ -7,19 +7,19 @@ import {
   readFrame,
   sealFrame,
   type FrameHeader,
-} from '../../../queue-backends/filesystem/frame.ts';
+} from '../../../queue-backends/filesystem/journal/frame.ts';
 import {
   decodeSegmentHeader,
   encodeSegmentHeader,
   parseSegmentName,
   segmentName,
-} from '../../../queue-backends/filesystem/segment.ts';
+} from '../../../queue-backends/filesystem/journal/segment.ts';
 import {
   framingFault,
   readStored,
   storedBytes,
   writeStored,
-} from '../../../queue-backends/filesystem/stored-line.ts';
+} from '../../../queue-backends/filesystem/session/stored-line.ts';
 
 const header: FrameHeader = {
   kind: frameKinds.append,

@@ -10,8 +10,8 @@ import {
   numbered,
   pendingNumbers,
 } from '../../contract/queue/steps.ts';
-import { newKeyState } from '../../../queue-backends/filesystem/key-state.ts';
-import { StateTable } from '../../../queue-backends/filesystem/state-table.ts';
+import { newKeyState } from '../../../queue-backends/filesystem/session/key-state.ts';
+import { StateTable } from '../../../queue-backends/filesystem/session/state-table.ts';
 import { openQueue, queueDirectory } from '../../support/filesystem-queue.ts';
 import { testKey, testRecord } from '../../support/queue-fixtures.ts';
 import { withTemporaryDirectory } from '../../support/temporary-root.ts';

@@ -12,7 +12,7 @@ import {
   statuses,
   statusOf,
 } from '../../contract/queue/steps.ts';
-import { scanJournal } from '../../../queue-backends/filesystem/recovery-scan.ts';
+import { scanJournal } from '../../../queue-backends/filesystem/recovery/recovery-scan.ts';
 import { queueDirectory } from '../../support/filesystem-queue.ts';
 import { testKey, testRecord } from '../../support/queue-fixtures.ts';
 import { edit, flipAt, namesIn, segmentPaths, withPlace, type Place } from './place.ts';

@@ -7,10 +7,10 @@ import {
 } from '#queue';
 import { type Key, contentDigest, parsePosition } from '#record';
 import type { DedupEntry } from '#state';
-import type { Engine } from './engine.ts';
-import type { Flight, KeyState } from './key-state.ts';
-import { letterIdAt } from './letters.ts';
-import type { SettledLetter } from './payloads.ts';
+import type { Engine } from '../engine.ts';
+import type { Flight, KeyState } from '../session/key-state.ts';
+import { letterIdAt } from '../session/letters.ts';
+import type { SettledLetter } from '../journal/payloads.ts';
 
 /** What is to become of one record; pure but for look-ups in the index. */
 export type Verdict =

@@ -1,5 +1,5 @@
 import type { Key } from '#record';
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
 import { type KeyState, newKeyState } from './key-state.ts';
 
 /**

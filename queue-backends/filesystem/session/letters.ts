@@ -1,7 +1,7 @@
 import { type Position, parsePosition } from '#record';
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
 import type { KeyState } from './key-state.ts';
-import type { DeadLine, OutcomeLine } from './payloads.ts';
+import type { DeadLine, OutcomeLine } from '../journal/payloads.ts';
 
 /** `<key>:<epoch>.<start>`: stable over restarts, and known before the letter is written. */
 export function letterIdAt(state: Pick<KeyState, 'key' | 'epoch'>, offset: number): string {

@@ -1,8 +1,8 @@
-import type { Engine } from './engine.ts';
-import { frameKinds } from './frame.ts';
-import { type KeyState, dirty } from './key-state.ts';
-import { encodeAppend } from './payloads.ts';
-import { submitFrame } from './submit.ts';
+import type { Engine } from '../engine.ts';
+import { frameKinds } from '../journal/frame.ts';
+import { type KeyState, dirty } from '../session/key-state.ts';
+import { encodeAppend } from '../journal/payloads.ts';
+import { submitFrame } from '../journal/submit.ts';
 
 /** Keys of one frame that carries duplicates alone. */
 const keysMax = 1000;

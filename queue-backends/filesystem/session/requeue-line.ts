@@ -1,6 +1,6 @@
 import { assert } from '#base';
 import { type KeyState, positionOf } from './key-state.ts';
-import type { AppendRecord, OutcomeLine } from './payloads.ts';
+import type { AppendRecord, OutcomeLine } from '../journal/payloads.ts';
 
 /** The outcome that a record settles its letter with: the running program and recovery make the same line of one frame. */
 export function requeueLine(

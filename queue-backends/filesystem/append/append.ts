@@ -18,16 +18,16 @@ import {
   nameOf,
 } from './admission.ts';
 import { AppendFrame, type PlacedRecord } from './append-frame.ts';
-import { readLetters } from './dead-file.ts';
-import type { Engine } from './engine.ts';
-import { type Flight, type KeyState, positionOf } from './key-state.ts';
+import { readLetters } from '../session/dead-file.ts';
+import type { Engine } from '../engine.ts';
+import { type Flight, type KeyState, positionOf } from '../session/key-state.ts';
 import { checkFraming, checkRoom } from './limits.ts';
-import { loadState } from './load-key.ts';
-import { freshState } from './fresh-key.ts';
-import { quarantineKey } from './quarantine.ts';
-import { readAt } from './read.ts';
-import { storedBytes } from './stored-line.ts';
-import { assertWriter } from './writer.ts';
+import { loadState } from '../session/load-key.ts';
+import { freshState } from '../session/fresh-key.ts';
+import { quarantineKey } from '../quarantine.ts';
+import { readAt } from '../read.ts';
+import { storedBytes } from '../session/stored-line.ts';
+import { assertWriter } from '../writer.ts';
 
 /** Each turn settles all that the one before found; a request whose ids keep changing for so long is told to come again. */
 const turnsMax = 64;

@@ -3,11 +3,11 @@ import { failpoint } from '#disk';
 import type { KeyGuard } from '#queue';
 import type { Key } from '#record';
 import { recovered } from '#signals';
-import type { Engine } from './engine.ts';
-import { type Frame, type FrameKind, frameKinds, readFrame } from './frame.ts';
-import { type KeyState, dirty, isCounted, newKeyState } from './key-state.ts';
-import { indexLetter, takeLetter } from './letters.ts';
-import { corruptOnly, loadState } from './load-key.ts';
+import type { Engine } from '../engine.ts';
+import { type Frame, type FrameKind, frameKinds, readFrame } from '../journal/frame.ts';
+import { type KeyState, dirty, isCounted, newKeyState } from '../session/key-state.ts';
+import { indexLetter, takeLetter } from '../session/letters.ts';
+import { corruptOnly, loadState } from '../session/load-key.ts';
 import {
   type AppendKey,
   type AppendMeta,
@@ -17,13 +17,13 @@ import {
   decodeAppend,
   decodeCopy,
   decodeJson,
-} from './payloads.ts';
-import { quarantineKey, setQuarantine } from './quarantine.ts';
+} from '../journal/payloads.ts';
+import { quarantineKey, setQuarantine } from '../quarantine.ts';
 import { keepJournalEvidence, quarantineNamed, readSegment } from './recovery-damage.ts';
 import { finishKeys, rebuildFromFolders } from './recovery-finish.ts';
 import type { FramePlace, Scan } from './recovery-scan.ts';
-import { requeueLine } from './requeue-line.ts';
-import { addToTail } from './tail.ts';
+import { requeueLine } from '../session/requeue-line.ts';
+import { addToTail } from '../session/tail.ts';
 
 /** A key's tail is written to its file when it is this large: recovery's memory does not follow the journal's size. */
 const recoveryTailBytesMax = 1024 * 1024;

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { isStaleStaging, parseStagingName } from '#disk';
 import { type Key, parseKey } from '#record';
 import { evidenceKept } from '#signals';
-import { type Engine, noteBacklog } from './engine.ts';
-import { keepCopy } from './evidence.ts';
-import { type KeyState, dirty } from './key-state.ts';
-import { loadState, orStop, settleLog } from './load-key.ts';
-import { countLines } from './read-lines.ts';
-import { quarantineKey } from './quarantine.ts';
+import { type Engine, noteBacklog } from '../engine.ts';
+import { keepCopy } from '../evidence.ts';
+import { type KeyState, dirty } from '../session/key-state.ts';
+import { loadState, orStop, settleLog } from '../session/load-key.ts';
+import { countLines } from '../session/read-lines.ts';
+import { quarantineKey } from '../quarantine.ts';
 import type { Replay } from './recovery-apply.ts';
 
 /** The last steps of recovery, key by key: files as long as their journal says, books that add up, a list of who must drain. */

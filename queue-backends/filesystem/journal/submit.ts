@@ -1,5 +1,5 @@
 import type { MillraceError } from '#base';
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
 import type { FrameKind } from './frame.ts';
 import type { EncodedPayload } from './payloads.ts';
 

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { Disk } from '#disk';
-import { type Frame, frameKinds } from './frame.ts';
-import { decodeAbandon, decodeJson, type MarkPayload } from './payloads.ts';
-import { type FoundFrame, type ScannedSegment, scanSegment } from './scan-segment.ts';
+import { type Frame, frameKinds } from '../journal/frame.ts';
+import { decodeAbandon, decodeJson, type MarkPayload } from '../journal/payloads.ts';
+import { type FoundFrame, type ScannedSegment, scanSegment } from '../journal/scan-segment.ts';
 import {
   type SegmentHeader,
   decodeSegmentHeader,
   parseSegmentName,
   segmentHeaderBytes,
-} from './segment.ts';
-import type { PoisonedSegment } from './segment-shelf.ts';
+} from '../journal/segment.ts';
+import type { PoisonedSegment } from '../journal/segment-shelf.ts';
 
 /** Where a kept frame lies. */
 export interface FramePlace {

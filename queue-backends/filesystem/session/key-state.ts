@@ -1,7 +1,7 @@
 import type { AppliedMark } from '#queue';
 import { type Cursor, type Key, type Position, formatPosition } from '#record';
 import type { DedupEntry, KeyTotals } from '#state';
-import type { DeadLine, OutcomeLine } from './payloads.ts';
+import type { DeadLine, OutcomeLine } from '../journal/payloads.ts';
 
 export interface Quarantine {
   readonly code: string;

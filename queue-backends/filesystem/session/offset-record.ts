@@ -12,7 +12,7 @@ import {
 } from '#queue';
 import { type Cursor, type Key, parseCursor } from '#record';
 import type { KeyTotals } from '#state';
-import { type EvidenceOptions, keepCopy } from './evidence.ts';
+import { type EvidenceOptions, keepCopy } from '../evidence.ts';
 import type { CountedFrame } from './key-state.ts';
 
 /** The checkpointed offset record, version 2 (ING spec §4.2). Its newest form is the key's newest frame; this is the copy that a checkpoint leaves. */

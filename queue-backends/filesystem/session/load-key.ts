@@ -3,12 +3,12 @@ import { type KeyGuard, logGenerationMissing, offsetBeyondLog, recordCorrupt } f
 import { type Key, keyParts, parsePosition } from '#record';
 import type { KeyRow } from '#state';
 import { readLetterLines } from './dead-file.ts';
-import { type Engine, noteBacklog } from './engine.ts';
-import { keepCopy } from './evidence.ts';
+import { type Engine, noteBacklog } from '../engine.ts';
+import { keepCopy } from '../evidence.ts';
 import { type KeyState, dirty, newKeyState, zeroTotals } from './key-state.ts';
 import { indexLetter } from './letters.ts';
 import type { OffsetRecord } from './offset-record.ts';
-import { quarantineKey, readMarker, setQuarantine } from './quarantine.ts';
+import { quarantineKey, readMarker, setQuarantine } from '../quarantine.ts';
 import { readLines, soundEnd } from './read-lines.ts';
 
 /**

@@ -3,9 +3,9 @@ import { assert } from '#base';
 import { atomicReplace } from '#disk';
 import { type Key, parseKey } from '#record';
 import { evidenceKept } from '#signals';
-import type { Engine } from './engine.ts';
-import { loadState } from './load-key.ts';
-import { quarantineKey } from './quarantine.ts';
+import type { Engine } from '../engine.ts';
+import { loadState } from '../session/load-key.ts';
+import { quarantineKey } from '../quarantine.ts';
 import type { Scan, SegmentRange } from './recovery-scan.ts';
 
 export async function readSegment(engine: Engine, name: string): Promise<Buffer> {

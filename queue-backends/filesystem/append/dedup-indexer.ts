@@ -1,7 +1,7 @@
 import type { Clock } from '#base';
 import type { FencePermit } from '#fence';
 import type { DedupEntry, StateStore, StateWrite } from '#state';
-import type { KeyState } from './key-state.ts';
+import type { KeyState } from '../session/key-state.ts';
 
 /** Entries of one transaction: large enough to share its cost, and small enough not to hold the loop for more than 2 ms. */
 const writesMax = 1000;

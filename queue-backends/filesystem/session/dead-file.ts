@@ -3,10 +3,10 @@ import { atomicReplace } from '#disk';
 import { evidenceKept } from '#signals';
 import type { DeadLetterRecord } from '#queue';
 import type { Position } from '#record';
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
 import { type KeyState, positionOf } from './key-state.ts';
 import { isOutcome } from './letters.ts';
-import type { DeadLine, OutcomeLine } from './payloads.ts';
+import type { DeadLine, OutcomeLine } from '../journal/payloads.ts';
 
 const deadFileName = 'dead.jsonl';
 

@@ -1,11 +1,11 @@
 import type { MillraceError } from '#base';
 import type { AppendInput } from '#queue';
 import { settleDuplicates } from './duplicates.ts';
-import { type Engine, noteBacklog } from './engine.ts';
-import { type FrameKind, frameKinds } from './frame.ts';
-import type { JournalEntry } from './journal.ts';
-import { type Flight, type KeyState, dirty } from './key-state.ts';
-import { takeLetter } from './letters.ts';
+import { type Engine, noteBacklog } from '../engine.ts';
+import { type FrameKind, frameKinds } from '../journal/frame.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+import { type Flight, type KeyState, dirty } from '../session/key-state.ts';
+import { takeLetter } from '../session/letters.ts';
 import {
   type AppendKey,
   type AppendMeta,
@@ -13,10 +13,10 @@ import {
   type EpochOpening,
   type SettledLetter,
   appendMetaOffset,
-} from './payloads.ts';
-import { requeueLine } from './requeue-line.ts';
-import { addToTail } from './tail.ts';
-import { writeStored } from './stored-line.ts';
+} from '../journal/payloads.ts';
+import { requeueLine } from '../session/requeue-line.ts';
+import { addToTail } from '../session/tail.ts';
+import { writeStored } from '../session/stored-line.ts';
 
 /** One record that was given its place. */
 export interface PlacedRecord {

@@ -8,9 +8,9 @@ import {
   sessionQuarantined,
 } from '#queue';
 import type { Storable } from './admission.ts';
-import type { Engine } from './engine.ts';
-import type { KeyState } from './key-state.ts';
-import { framingFault, storedBytes } from './stored-line.ts';
+import type { Engine } from '../engine.ts';
+import type { KeyState } from '../session/key-state.ts';
+import { framingFault, storedBytes } from '../session/stored-line.ts';
 
 /** Bytes on their way to the disk at most; beyond it callers are told "later" (P9). */
 const queuedBytesMax = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Key } from '#record';
-import type { Engine } from './engine.ts';
+import type { Engine } from '../engine.ts';
 import { frameKinds } from './frame.ts';
-import { type KeyState, type TailLine, isCounted } from './key-state.ts';
+import { type KeyState, type TailLine, isCounted } from '../session/key-state.ts';
 import {
   type AppendMeta,
   type CommitPayload,
@@ -13,7 +13,7 @@ import {
   encodeAppend,
   encodeCopy,
 } from './payloads.ts';
-import { readSegment } from './recovery-damage.ts';
+import { readSegment } from '../recovery/recovery-damage.ts';
 import { scanSegment } from './scan-segment.ts';
 import { decodeSegmentHeader } from './segment.ts';
 import { submitFrame } from './submit.ts';
