@@ -7,5 +7,6 @@
  * May call: base, disk, control. Called by: state, graph, queue backends, daemon.
  */
 export * from './errors.ts';
+export * from './lab-permit.ts';
 export * from './permit.ts';
 export * from './tenure.ts';

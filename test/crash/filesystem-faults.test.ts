@@ -12,10 +12,10 @@ import {
 import { memoryState } from '#state';
 import { seededChance } from '../support/chance.ts';
 import { fakeClock } from '../support/clock.ts';
-import { openQueue, rootDisk } from '../support/filesystem-queue.ts';
-import { checkRecovered } from './check-recovered.ts';
-import { eventfulLife } from './history.ts';
-import { checkCrash, limits, live, named, stateAfter } from './recorded-life.ts';
+import { labDisk as rootDisk, openLabQueue as openQueue } from '../../src/lab/lab-queue.ts';
+import { checkRecovered } from '../../src/lab/check-recovered.ts';
+import { eventfulLife } from '../../src/lab/history.ts';
+import { checkCrash, limits, live, named, stateAfter } from '../../src/lab/recorded-life.ts';
 
 const timeout = 240_000;
 const losses = namedPowerLosses(2, seededChance).filter(({ name }) =>

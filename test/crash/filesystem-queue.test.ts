@@ -10,9 +10,9 @@ import {
 import { memoryState } from '#state';
 import { seededChance } from '../support/chance.ts';
 import { rootDisk } from '../support/filesystem-queue.ts';
-import { killedDisk } from '../support/killed-disk.ts';
-import { eventfulLife, type History, lateLife } from './history.ts';
-import { checkCrash, checkInterruptedRecovery, live, named } from './recorded-life.ts';
+import { killedDisk } from '../../src/lab/killed-disk.ts';
+import { eventfulLife, type History, lateLife } from '../../src/lab/history.ts';
+import { checkCrash, checkInterruptedRecovery, live, named } from '../../src/lab/recorded-life.ts';
 
 const losses = namedPowerLosses(2, seededChance);
 /** The cruellest two: nothing that was not synced, and any part of it. */

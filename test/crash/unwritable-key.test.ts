@@ -10,10 +10,14 @@ import {
 import { memoryState } from '#state';
 import { seededChance } from '../support/chance.ts';
 import { fakeClock } from '../support/clock.ts';
-import { openQueue, queueDirectory, rootDisk } from '../support/filesystem-queue.ts';
+import {
+  labDisk as rootDisk,
+  labQueueDirectory as queueDirectory,
+  openLabQueue as openQueue,
+} from '../../src/lab/lab-queue.ts';
 import { testKey } from '../support/queue-fixtures.ts';
-import { History } from './history.ts';
-import { checkCrash, limits, live, named } from './recorded-life.ts';
+import { History } from '../../src/lab/history.ts';
+import { checkCrash, limits, live, named } from '../../src/lab/recorded-life.ts';
 
 const timeout = 240_000;
 const losses = namedPowerLosses(2, seededChance).filter(({ name }) =>

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { registeredCodes } from '#base';
 import { listFiles, readText } from './source-tree.ts';
 
-// The doors of the two topmost rooms pull in every room that defines a code.
+// The doors of the topmost rooms pull in every room that defines a code.
 await import('#daemon');
+await import('#lab');
 await import('#cli');
 
 interface Manifest {

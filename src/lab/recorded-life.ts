@@ -7,15 +7,15 @@ import {
   type RecordingDisk,
 } from '#disk';
 import { memoryState, type MemoryState, type StateSnapshot, type StateStore } from '#state';
-import { seededChance } from '../support/chance.ts';
-import { fakeClock } from '../support/clock.ts';
-import { openQueue, type TestQueueOptions } from '../support/filesystem-queue.ts';
 import { checkRecovered } from './check-recovered.ts';
 import { History } from './history.ts';
+import { openLabQueue, type LabQueueOptions } from './lab-queue.ts';
+import { seededChance } from './seeded-chance.ts';
+import { simulatedClock } from './simulated-clock.ts';
 
 const stateLabel = 'state';
 /** So small that a short life rolls several segments. */
-export const limits: NonNullable<TestQueueOptions['limits']> = { segmentBytes: 8 * 1024 };
+export const limits: NonNullable<LabQueueOptions['limits']> = { segmentBytes: 8 * 1024 };
 
 /** A state store that tells, between the disk's steps, what a power loss may leave of it. */
 export function recordedState(disk: RecordingDisk, inner: MemoryState): StateStore {
@@ -61,10 +61,10 @@ export async function live(
   options: LifeOptions,
   life: (history: History) => Promise<void>,
 ): Promise<History> {
-  const clock = fakeClock();
+  const clock = simulatedClock();
   const { disk, generation, through = disk } = options;
   const state = recordedState(disk, options.state);
-  const queue = await openQueue({ disk: through, state, clock, limits, generation });
+  const queue = await openLabQueue({ disk: through, state, clock, limits, generation });
   const history = new History(queue, disk, clock);
   await life(history);
   return history;
@@ -77,7 +77,7 @@ export async function checkCrash(
   disk: Disk = crash.disk,
   state: StateStore = stateAfter(crash),
 ): Promise<void> {
-  const queue = await openQueue({ disk, state, generation, limits });
+  const queue = await openLabQueue({ disk, state, generation, limits });
   try {
     await checkRecovered(queue, disk, crash.marks);
   } finally {
@@ -92,7 +92,7 @@ export async function checkInterruptedRecovery(
 ): Promise<number> {
   const disk = recordingDisk(crash.disk);
   const inner = stateAfter(crash);
-  const queue = await openQueue({
+  const queue = await openLabQueue({
     disk,
     state: recordedState(disk, inner),
     generation: 2,

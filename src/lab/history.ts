@@ -1,10 +1,10 @@
 import { platformCode, type RecordingDisk } from '#disk';
 import { emptyCursor, type Cursor, type Key, type Position } from '#record';
 import type { FilesystemQueue } from '#queue-backends/filesystem';
-import type { FakeClock } from '../support/clock.ts';
-import { testKey, testRecord } from '../support/queue-fixtures.ts';
+import { labKey, labRecord } from './records.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
 
-/** One record of a test's request; `n` names it for ever. */
+/** One record of a history's request; `n` names it for ever. */
 export interface Sent {
   readonly n: number;
   readonly session: string;
@@ -38,11 +38,11 @@ export const wordLabel = 'history';
 export class History {
   readonly queue: FilesystemQueue;
   readonly #disk: RecordingDisk;
-  readonly #clock: FakeClock;
+  readonly #clock: SimulatedClock;
   readonly #applied = new Map<string, number>();
   #failures = 0;
 
-  constructor(queue: FilesystemQueue, disk: RecordingDisk, clock: FakeClock) {
+  constructor(queue: FilesystemQueue, disk: RecordingDisk, clock: SimulatedClock) {
     this.queue = queue;
     this.#disk = disk;
     this.#clock = clock;
@@ -82,7 +82,7 @@ export class History {
   }
 
   async #drain(session: string, records: number): Promise<void> {
-    const key = testKey(session);
+    const key = labKey(session);
     const { items } = await this.queue.readBatch(key, { records, bytes: 2 ** 20 });
     const last = items.at(-1);
     if (last === undefined) return;
@@ -103,7 +103,7 @@ export class History {
   }
 
   async #bury(session: string): Promise<string | undefined> {
-    const key = testKey(session);
+    const key = labKey(session);
     const { items } = await this.queue.readBatch(key, { records: 1, bytes: 2 ** 20 });
     const [item] = items;
     if (item === undefined) return undefined;
@@ -122,7 +122,7 @@ export class History {
 
   async discard(session: string, letter: string | undefined): Promise<void> {
     await this.#tolerate(async () => {
-      const key = testKey(session);
+      const key = labKey(session);
       const status = await this.queue.keyStatus(key);
       if (status === undefined || letter === undefined) return;
       const cursor = (await this.queue.readCursor(key)) ?? emptyCursor();
@@ -149,7 +149,7 @@ export class History {
   /** Goes on from what the queue holds: a later life of the same root. */
   async goOn(sessions: readonly string[]): Promise<void> {
     for (const session of sessions) {
-      const cursor = await this.queue.readCursor(testKey(session));
+      const cursor = await this.queue.readCursor(labKey(session));
       this.#applied.set(session, cursor?.layer1.event_seq ?? 0);
     }
   }
@@ -180,8 +180,8 @@ function recordOf({
   eventId,
   settles,
   padding = 0,
-}: Sent): ReturnType<typeof testRecord> {
-  return testRecord({
+}: Sent): ReturnType<typeof labRecord> {
+  return labRecord({
     session,
     data: { n, padding: 'x'.repeat(padding) },
     ...(eventId === undefined ? {} : { eventId }),

@@ -1,0 +1,10 @@
+/**
+ * lab: where promises are tried under trouble.
+ *
+ * Lives here: histories over recording and failing disks, the model of a queue, races against broken variants, kills of real daemons; seeded chance and
+ * a simulated clock. Everything runs on throwaway roots of its own, from a seed, and can be run again from it.
+ * Not here: any promise; the laboratory only looks whether the rooms below hold theirs.
+ * Promises: P1 to P6, P10 and P12 are tried here, by tests and by `millrace lab`.
+ * May call: every room below, and the plugs. Called by: cli, tests.
+ */
+export * from './errors.ts';
