@@ -196,3 +196,9 @@ export const deadLetterState: ErrorFactory<{ id: string; outcome: string }> = de
       ? `${id} is no dead letter of its key: "millrace dead list" shows them all`
       : `dead letter ${id} is ${outcome} already: "millrace dead show" tells when and by whom`,
 );
+
+export const compactionRefused: ErrorFactory<{ key: string; reason: string }> = defineError(
+  'COMPACTION_REFUSED',
+  'reject',
+  ({ key, reason }) => `the log of ${key} is not compacted now: ${reason}; nothing was changed`,
+);

@@ -1,0 +1,32 @@
+import type { Cursor, Key } from '#record';
+
+/**
+ * What only a queue of log files can do (ING-102): never on `QueueBackend`, implemented by queue-backends/filesystem alone, and handed to drain
+ * and verbs by `daemon/assemble.ts`. Every method takes the key's lock by itself and holds it over the whole of what it does.
+ */
+export interface LogLifeCycle {
+  /** Everything that was handed over is durable and committed; true for a key that has no log. */
+  isFullyDrained(key: Key): Promise<boolean>;
+  /**
+   * Ends the epoch of a drained key (ING-802): its cursor goes to the key's row, its letters to the retired file, its log and at last its offset
+   * record go. `late-lines` when something was appended meanwhile: nothing was changed, draining goes on (ING-803). `refused` for a key in
+   * quarantine. Begun and not ended, it is completed by the next call, the next append, the next checkpoint or the next start.
+   */
+  finalize(key: Key): Promise<'done' | 'late-lines' | 'refused'>;
+  /**
+   * Removes the committed prefix of a log by a switch to a new generation; positions and cursor stay (ING-810…816). Rejects with
+   * COMPACTION_REFUSED when a precondition does not hold; `minBytes` is the least prefix that is worth it.
+   */
+  compactCommittedPrefix(key: Key, minBytes: number): Promise<CompactionReport>;
+  /** Makes a cursor durable that was rebuilt from the graph, position as it is (W12, ING-613). */
+  seedCursor(key: Key, cursor: Cursor): Promise<void>;
+}
+
+export interface CompactionReport {
+  readonly key: Key;
+  /** The log generation that is read from now on. */
+  readonly generation: number;
+  /** Bytes that the log lost, and those that it still has. */
+  readonly removedBytes: number;
+  readonly keptBytes: number;
+}
