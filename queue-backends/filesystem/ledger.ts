@@ -1,5 +1,4 @@
-import { isMillraceError, messageOf } from '#base';
-import { type KeyStatus, type QueueLedger, type QueueTotals, queueWriteFailed } from '#queue';
+import type { KeyStatus, QueueLedger, QueueTotals } from '#queue';
 import { type Key, type Position, keyParts, parsePosition } from '#record';
 import type { Engine } from './engine.ts';
 import { type KeyState, backlogBytes, pendingRecords, positionOf } from './session/key-state.ts';
@@ -7,6 +6,7 @@ import { quarantineKey } from './quarantine.ts';
 import { readEndingAt } from './read.ts';
 import { stopOnDamage, withState } from './with-state.ts';
 import { keysOnDisk } from './recovery/recovery-finish.ts';
+import { troubleOf } from './trouble.ts';
 
 export function createLedger(engine: Engine): QueueLedger {
   return {
@@ -118,33 +118,4 @@ async function recordEndingAt(
   if (parts === undefined || state === undefined || parts.epoch !== state.epoch) return undefined;
   if (parts.offset > state.end) return undefined;
   return stopOnDamage(engine, state, () => readEndingAt(engine, state, parts.offset));
-}
-
-function troubleOf(engine: Engine): ReturnType<QueueLedger['trouble']> {
-  const journal = engine.journal.trouble;
-  const why = (error: unknown): string =>
-    messageOf((error instanceof Error ? error.cause : undefined) ?? error);
-  const entries = [
-    [journal, 'the journal cannot be written', 'appends are refused until it can'],
-    [
-      engine.filler.trouble,
-      'a session file cannot be written',
-      'its records are safe in the journal',
-    ],
-    [
-      engine.indexer.trouble,
-      'the state store cannot be written',
-      'event ids are safe in the journal',
-    ],
-    [engine.checkpointTrouble, 'a checkpoint failed', 'its frames stay in the journal'],
-  ] as const;
-  return entries.flatMap(([trouble, what, effect]) => {
-    if (trouble === undefined) return [];
-    const { error, since } = trouble;
-    return {
-      code: isMillraceError(error) ? error.code : queueWriteFailed.code,
-      message: `${what}: ${why(error)}; ${effect}`,
-      since: new Date(since).toISOString(),
-    };
-  });
 }

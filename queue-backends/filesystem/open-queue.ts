@@ -52,12 +52,11 @@ export const filesystemPlug: QueuePlug<FilesystemQueueOptions, FilesystemQueue> 
 };
 
 /** Opens the queue of a root: recovers what a crash left, begins this tenure's first segment, and is ready for appends (QFS-20, QFS-40). */
-export async function openFilesystemQueue(
-  options: FilesystemQueueOptions,
-): Promise<FilesystemQueue> {
+export async function openFilesystemQueue(given: FilesystemQueueOptions): Promise<FilesystemQueue> {
   assertOwnerThread();
-  assertWriter({ options, isClosing: false });
-  const format = await prepareFolder(options);
+  assertWriter({ options: given, isClosing: false });
+  const format = await prepareFolder(given);
+  const options = await fitted(given);
   const scan = await scanJournal(options.disk, join(options.directory, 'journal'));
   refuseOlder(options, scan);
   await settleJournal(options, scan);
@@ -74,6 +73,18 @@ export async function openFilesystemQueue(
     throw error;
   }
   return surface(engine, format.graph_id);
+}
+
+/** A journal of several segments may take an eighth of a small file system, and no more. */
+const segmentShare = 1 / 32;
+const segmentBytesLeast = 64 * 1024;
+
+/** Segments of 64 MiB make no sense on a file system of 64 MiB: the reserve must hold at least one (QFS-30). */
+async function fitted(options: FilesystemQueueOptions): Promise<FilesystemQueueOptions> {
+  const { disk, directory, limits } = options;
+  const { totalBytes } = await disk.space(directory);
+  const share = Math.max(segmentBytesLeast, Math.floor(totalBytes * segmentShare));
+  return { ...options, limits: { ...limits, segmentBytes: Math.min(limits.segmentBytes, share) } };
 }
 
 function refuseOlder({ permit }: FilesystemQueueOptions, scan: Scan): void {

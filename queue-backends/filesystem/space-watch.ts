@@ -20,6 +20,7 @@ export class SpaceWatch {
   #reserveBytes: number;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #isLooking = false;
+  #shortSince: number | undefined;
 
   constructor(options: SpaceWatchOptions) {
     this.#options = options;
@@ -28,6 +29,12 @@ export class SpaceWatch {
 
   get reserveBytes(): number {
     return this.#reserveBytes;
+  }
+
+  /** Wall clock, epoch ms, of the look that found the reserve touched; undefined while it is whole (QFS-30). */
+  get shortSince(): number | undefined {
+    this.freeBytes();
+    return this.#shortSince;
   }
 
   /** As of the last look, which is at most half a second old unless the file system does not answer. */
@@ -46,5 +53,7 @@ export class SpaceWatch {
     this.#lookedAtMs = clock.monotonic();
     this.#freeBytes = space?.freeBytes ?? Number.POSITIVE_INFINITY;
     if (space !== undefined) this.#reserveBytes = reserveBytesOf(reserveBytes, space.totalBytes);
+    if (this.#freeBytes > this.#reserveBytes) this.#shortSince = undefined;
+    else this.#shortSince ??= clock.now();
   }
 }

@@ -25,7 +25,7 @@ export function exitCodeOf(disposition: Disposition, code: string): number {
   if (permissionCodes.has(code)) return exitCodes.permission;
   if (code === 'DAEMON_UNREACHABLE') return exitCodes.unreachable;
   if (code === 'USAGE') return exitCodes.usage;
-  if (code === 'OUTPUT_FAILED') return exitCodes.cannotWrite;
+  if (code === 'OUTPUT_FAILED' || code === 'DISK_UNAVAILABLE') return exitCodes.cannotWrite;
   switch (disposition) {
     case 'reject':
     case 'poison':

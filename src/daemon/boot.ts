@@ -5,7 +5,7 @@ import { openControlDatabase } from '#control';
 import { armFailpoints } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
 import { createHttpServer, type HttpServer } from '#http';
-import { verbs, type Degradation, type OpsContext } from '#ops';
+import { degradationOf, verbs, type Degradation, type OpsContext } from '#ops';
 import { reserveBytesOf } from '#queue';
 import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#roots';
 import { startMetrics } from '#signals';
@@ -189,7 +189,7 @@ function beginWork(
   front.open(work);
   work.drain.start();
   const endDegradedWatch = watchDegraded(clock, () => [
-    ...stores.queue.trouble(),
+    ...stores.queue.trouble().map(degradationOf),
     ...work.drain.status().trouble,
     ...progress.degraded(),
   ]);

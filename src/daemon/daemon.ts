@@ -1,5 +1,6 @@
 import {
   assert,
+  isMillraceError,
   messageOf,
   systemChance,
   systemClock,
@@ -8,7 +9,14 @@ import {
   type MillraceError,
 } from '#base';
 import { effectiveConfig, type LoadedConfig } from '#config';
-import { nodeDisk, stagingNames, type Disk, type StagingNames } from '#disk';
+import {
+  diskFaultOf,
+  diskUnavailable,
+  nodeDisk,
+  stagingNames,
+  type Disk,
+  type StagingNames,
+} from '#disk';
 import type { ChosenRoot } from '#roots';
 import { daemonNoticed, startLog } from '#signals';
 import { boot } from './boot.ts';
@@ -103,7 +111,7 @@ class ServingDaemon implements Daemon {
       return await this.#booting;
     } catch (error) {
       if (!this.#isStopping) await this.#close(this.#graceMs, 'the start was refused');
-      throw error;
+      throw asStartFailure(error);
     }
   }
 
@@ -146,6 +154,20 @@ class ServingDaemon implements Daemon {
     const changed = effectiveConfig(loaded).filter(({ origin }) => origin !== 'default');
     this.#ground.phase.enter('starting', describeSettings(changed));
   }
+}
+
+/** What a request would be told ("send it again") says nothing to who starts a daemon on a full disk. */
+function asStartFailure(error: unknown): unknown {
+  const disk = diskFaultOf(error);
+  if (disk === undefined || (isMillraceError(error) && error.disposition !== 'retry')) return error;
+  const what = `${disk.what}: ${messageOf(rootCauseOf(error))}`;
+  return diskUnavailable({ doing: 'a start', what, cure: disk.cure }, error);
+}
+
+function rootCauseOf(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
+  return cause;
 }
 
 function describeSettings(changed: ReturnType<typeof effectiveConfig>): string {

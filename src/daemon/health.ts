@@ -1,22 +1,32 @@
 import type { Health } from '#http';
+import type { QueueTrouble } from '#queue';
 import type { Phase } from './phase.ts';
 
 type Reason = Health['reasons'][number];
 
-/** What the probes tell (ING-948). Pure: `trouble` keeps appends from being durable, `degraded` is everything that is not well. */
+/** Words that may name a session stay out of the probes, which anybody may read. */
+const wordsElsewhere = 'see "millrace status"';
+
+/**
+ * What the probes tell (ING-948). Pure: `trouble` is the queue's, and the daemon is ready unless some of it refuses appends; `degraded` is
+ * everything else that is not well.
+ */
 export function healthOf(
   phase: Phase,
-  trouble: readonly Reason[],
+  trouble: readonly QueueTrouble[],
   degraded: readonly Reason[],
 ): Health {
   const isServing = phase === 'ready';
   const reasons = isServing
-    ? [...trouble, ...degraded].map(({ code, message }) => ({ code, message }))
+    ? [
+        ...trouble.map(({ code, message }) => ({ code, message })),
+        ...degraded.map(({ code }) => ({ code, message: wordsElsewhere })),
+      ]
     : [{ code: phase.toUpperCase(), message: phaseMessages[phase] }];
   return {
     state: isServing && reasons.length > 0 ? 'degraded' : phase,
     isLive: phase !== 'fenced' && phase !== 'stopped',
-    isReady: isServing && trouble.length === 0,
+    isReady: isServing && !trouble.some(({ isRefusing }) => isRefusing),
     reasons,
   };
 }

@@ -23,3 +23,11 @@ export const failpointsRefused: ErrorFactory<{ reason: string }> = defineError(
   ({ reason }) =>
     `MILLRACE_FAILPOINTS is refused (${reason}): unset it, or correct it and use a lab root`,
 );
+
+/** A call of the platform failed for a reason of the machine: no request and no record is to blame (QFS-31, D13). */
+export const diskUnavailable: ErrorFactory<{ doing: string; what: string; cure: string }> =
+  defineError(
+    'DISK_UNAVAILABLE',
+    'retry',
+    ({ doing, what, cure }) => `${doing} is not possible now: ${what}; ${cure}, then try again`,
+  );

@@ -5,6 +5,7 @@ import {
   type ErrorDetails,
   type MillraceError,
 } from '#base';
+import { diskFaultOf, diskUnavailable } from '#disk';
 import { draining, queueWriteFailed, sessionQuarantined } from '#queue';
 import { internalError, mediaTypeUnsupported, requestMalformed } from './errors.ts';
 import { statusOf } from './status-of-code.ts';
@@ -28,7 +29,7 @@ export interface FailureContext {
 
 /** HTTP's one switch on the disposition (D15). Codes that are internal never end a request that carried events (ING spec §9). */
 export function describeFailure(error: unknown, context: FailureContext): Failure {
-  if (!isMillraceError(error)) return describe(foreign(error, context), context);
+  if (!isMillraceError(error)) return foreignFailure(error, context);
   switch (error.disposition) {
     case 'reject':
     case 'poison':
@@ -43,6 +44,12 @@ export function describeFailure(error: unknown, context: FailureContext): Failur
     default:
       return unreachable(error.disposition);
   }
+}
+
+function foreignFailure(error: unknown, context: FailureContext): Failure {
+  const known = foreign(error, context);
+  const isPassing = context.isIngest && known.disposition === 'retry';
+  return describe(isPassing ? publicRetry(known) : known, context);
 }
 
 function describe(error: MillraceError, { chance }: FailureContext): Failure {
@@ -80,8 +87,13 @@ function publicCorrupt(error: MillraceError): MillraceError {
   );
 }
 
-/** Fastify's own refusals have a status below 500; everything else is a defect. */
+/** A fault of the machine may pass (D13); Fastify's own refusals have a status below 500; everything else is a defect. */
 function foreign(error: unknown, { requestId }: FailureContext): MillraceError {
+  const disk = diskFaultOf(error);
+  if (disk !== undefined) {
+    const { code, what, cure } = disk;
+    return diskUnavailable({ doing: 'this', what: `${what} (${code})`, cure }, error);
+  }
   const { statusCode, code } = error as { statusCode?: unknown; code?: unknown };
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return mediaTypeUnsupported({ reason: 'the media type of the body is not understood' });

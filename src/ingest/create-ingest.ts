@@ -75,7 +75,7 @@ class QueueIngest implements Ingest {
     checkBatchBytes(wireBytes, limits);
     this.#budget.check(wireBytes);
     if (wireBytes <= largeBodyBytes) return;
-    const [trouble] = ledger.trouble();
+    const trouble = ledger.trouble().find(({ isRefusing }) => isRefusing);
     if (trouble !== undefined) throw queueWriteFailed({ reason: trouble.message });
     const { backlogBytes } = ledger.totals();
     if (backlogBytes + wireBytes <= limits.queueBytesMax) return;

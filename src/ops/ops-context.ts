@@ -3,13 +3,18 @@ import type { Clock } from '#base';
 import type { DeadLetters } from '#dead-letters';
 import type { Drain } from '#drain';
 import type { GraphStore } from '#graph';
-import type { QueueBackend, QueueLedger } from '#queue';
+import type { QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 
 export interface Degradation {
   readonly code: string;
   readonly message: string;
   /** RFC 3339 UTC with milliseconds. */
   readonly since: string;
+}
+
+/** A trouble of the queue as the status and the log tell it: with the place, which probes leave out. */
+export function degradationOf({ code, message, place, since }: QueueTrouble): Degradation {
+  return { code, message: `${message} (${place})`, since };
 }
 
 export interface DiskFacts {

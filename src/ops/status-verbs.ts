@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { isMillraceError, messageOf } from '#base';
 import { waitTimedOut } from './errors.ts';
-import type { Degradation, DiskFacts, OpsContext } from './ops-context.ts';
+import { degradationOf, type Degradation, type DiskFacts, type OpsContext } from './ops-context.ts';
 import { type Verb, defineVerb } from './verb.ts';
 
 const degradation = Type.Object({
@@ -53,7 +53,8 @@ type StatusOutput = Static<typeof statusOutput>;
 
 /** Everything that keeps the daemon from being well, in words, with the time since when. */
 function degradations(context: OpsContext): readonly Degradation[] {
-  return [...context.ledger.trouble(), ...context.drain.status().trouble, ...context.degraded()];
+  const queue = context.ledger.trouble().map(degradationOf);
+  return [...queue, ...context.drain.status().trouble, ...context.degraded()];
 }
 
 /** Null, and one more degradation, when the disk does not answer: the books are shown all the same. */

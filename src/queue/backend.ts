@@ -163,6 +163,19 @@ export interface KeyStatus extends KeyTotals {
   readonly appliedMark: AppliedMark | null;
 }
 
+/** What fails, what it means for clients and what to do, in words that an operator understands. */
+export interface QueueTrouble {
+  readonly code: string;
+  /** Names no session and no path: anybody may read a probe. */
+  readonly message: string;
+  /** The folder or service that it is about, for those who may know it. */
+  readonly place: string;
+  /** RFC 3339 UTC. */
+  readonly since: string;
+  /** Every append is refused while it lasts, so the daemon is not ready; otherwise nothing but tidiness suffers (QFS-31). */
+  readonly isRefusing: boolean;
+}
+
 /**
  * The books of a queue: a side socket for status, sessions and the drain's arming, kept apart from the neutral surface so that a broker can
  * answer it from its own counters.
@@ -186,6 +199,6 @@ export interface QueueLedger {
   readRecordEndingAt(key: Key, after: Position): Promise<Uint8Array | undefined>;
   /** Stops one key for a fault that its reader found (CURSOR_CORRUPT); all others go on (ING-408). */
   quarantine(key: Key, fault: { readonly code: string; readonly message: string }): Promise<void>;
-  /** Reasons why appends are refused now, in words; empty when well (QFS-31). */
-  trouble(): readonly { readonly code: string; readonly message: string; readonly since: string }[];
+  /** What is wrong with what it stands on, in words; empty when well (QFS-31). */
+  trouble(): readonly QueueTrouble[];
 }

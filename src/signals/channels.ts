@@ -21,6 +21,8 @@ export interface JournalFailed {
   readonly segment: string;
   readonly code: string;
   readonly message: string;
+  /** Of failures in a row, 1 for the first. */
+  readonly attempt: number;
 }
 export interface Checkpointed {
   readonly keys: number;

@@ -80,9 +80,10 @@ function changesOfState(logger: Logger): (() => void)[] {
 
 function trouble(logger: Logger): (() => void)[] {
   return [
-    journalFailed.subscribe(({ segment, code, message }) =>
-      logger.error({ event: 'journal_failed', segment, code }, message),
-    ),
+    journalFailed.subscribe(({ segment, code, message, attempt }) => {
+      if (isWorthALine(attempt))
+        logger.error({ event: 'journal_failed', segment, code, attempt }, message);
+    }),
     keyQuarantined.subscribe(({ key, code, message }) =>
       logger.error({ event: 'key_quarantined', key, code }, message),
     ),

@@ -95,7 +95,30 @@ describe('health', () => {
   it('is ready while the graph is away, and not while appends cannot be durable (ING-948)', () => {
     expect(healthOf('ready', [], [])).toMatchObject({ state: 'ready', isReady: true, reasons: [] });
     expect(healthOf('ready', [], [fault])).toMatchObject({ state: 'degraded', isReady: true });
-    expect(healthOf('ready', [fault], [])).toMatchObject({ state: 'degraded', isReady: false });
+    const trouble = { ...fault, place: '/root/queue', since: '' };
+    expect(healthOf('ready', [{ ...trouble, isRefusing: true }], [])).toMatchObject({
+      state: 'degraded',
+      isReady: false,
+    });
+    expect(healthOf('ready', [{ ...trouble, isRefusing: false }], [])).toMatchObject({
+      state: 'degraded',
+      isReady: true,
+    });
+  });
+
+  it('tells anybody the code and the kind of trouble, and neither a session nor a path (ING-948)', () => {
+    const queue = {
+      code: 'Q',
+      message: 'full',
+      place: '/secret/path',
+      since: '',
+      isRefusing: true,
+    };
+    const drain = { code: 'DRAIN_FAILED', message: 'w~secret-session: it failed' };
+    const text = JSON.stringify(healthOf('ready', [queue], [drain]));
+    expect(text).not.toContain('secret');
+    expect(text).toContain('"message":"full"');
+    expect(text).toContain('DRAIN_FAILED');
   });
 
   it('is live but not ready while it starts, recovers and drains, and dead when it is fenced', () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AssertionFailed } from '#base';
+import { platformError } from '#disk';
 import { fenceStale, tenureLost } from '#fence';
 import {
   backlogFull,
@@ -56,6 +57,17 @@ describe('an append that fails', () => {
     expect(answer.json.error?.retryable).toBe(false);
     expect(answer.headers['retry-after']).toBeUndefined();
   });
+
+  it.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE'])(
+    'by a fault of the machine is answered 503 for it to be sent again, whoever threw it: %s (D13, SC-026)',
+    async (fault) => {
+      const answer = await answerTo(platformError(fault, 'write', '/secret/path'));
+      expect(answer.status).toBe(503);
+      expect(answer.json.error).toMatchObject({ code: 'QUEUE_WRITE_FAILED', retryable: true });
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      expect(answer.text).not.toContain('secret');
+    },
+  );
 
   it('gives the memory of its body back', async () => {
     const bench = await httpBench();

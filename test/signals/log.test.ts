@@ -4,6 +4,7 @@ import {
   daemonChanged,
   daemonNoticed,
   groupApplied,
+  journalFailed,
   keyQuarantined,
   opsAudited,
   recovered,
@@ -75,6 +76,14 @@ describe('log', () => {
     for (let attempt = 1; attempt <= 100; attempt++)
       applyRetried.publish(() => ({ ...retried, attempt }));
     expect(lines.map((line) => line['attempt'])).toEqual([1, 2, 4, 8, 16, 32, 64]);
+  });
+
+  it('says of a disk that fails for an hour what it says in a dozen lines, the first at once (QFS-31)', () => {
+    const lines = collect('info');
+    for (let attempt = 1; attempt <= 1800; attempt++)
+      journalFailed.publish(() => ({ segment: 'x', code: 'Q', message: 'full', attempt }));
+    expect(lines).toHaveLength(11);
+    expect(lines[0]).toMatchObject({ event: 'journal_failed', attempt: 1, message: 'full' });
   });
 
   it('shows what happens per batch at debug only', () => {

@@ -6,7 +6,7 @@ import {
   isMillraceError,
   messageOf,
 } from '#base';
-import { failpoint } from '#disk';
+import { describeDiskFault, failpoint } from '#disk';
 import { queueWriteFailed } from '#queue';
 import { journalFailed, journalSynced } from '#signals';
 import { frameBytes, frameHeaderBytes, type FrameKind, frameKinds, sealFrame } from './frame.ts';
@@ -42,6 +42,13 @@ export interface JournalOptions {
 const groupBytesMax = 8 * 1024 * 1024;
 const healDelayMsFirst = 50;
 const healDelayMsMax = 2_000;
+/** A write and sync that takes this long is trouble of its own: a sound disk takes milliseconds, a busy one a second. */
+const stallMsLeast = 10_000;
+
+/** What clients are told: the kind of fault, not the path. */
+function reasonOf(cause: unknown): string {
+  return describeDiskFault(cause).what;
+}
 
 /**
  * The commit journal: one write and one sync in flight; the next group is what gathered meanwhile (QFS-02). A failed group fails as a whole,
@@ -60,6 +67,9 @@ export class Journal {
   #healDelayMs = healDelayMsFirst;
   #healTimer: Timer | undefined;
   #idleWaiters: (() => void)[] = [];
+  /** Monotonic time at which the group that is on its way was begun. */
+  #writingSince: number | undefined;
+  #failuresInRow = 0;
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -81,9 +91,9 @@ export class Journal {
     return this.#queuedBytes;
   }
 
-  /** Why nothing can be written now; undefined when well. */
+  /** Why nothing can be written now; undefined when well. A disk that does not answer counts: its callers wait, no more may join them. */
   get trouble(): { readonly error: MillraceError; readonly since: number } | undefined {
-    return this.#blocked;
+    return this.#blocked ?? this.#stall();
   }
 
   segments(): ReturnType<SegmentShelf['segments']> {
@@ -129,6 +139,18 @@ export class Journal {
     await this.#options.shelf.close();
   }
 
+  #stall(): { readonly error: MillraceError; readonly since: number } | undefined {
+    if (this.#writingSince === undefined) return undefined;
+    const { clock } = this.#options;
+    const waitedMs = clock.monotonic() - this.#writingSince;
+    if (waitedMs < stallMsLeast) return undefined;
+    const seconds = Math.floor(waitedMs / 1000);
+    const error = queueWriteFailed({
+      reason: `the disk has not answered a write and sync for ${seconds} s`,
+    });
+    return { error, since: clock.now() - waitedMs };
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true;
     // Entries that arrive in this very turn of the event loop join the group.
@@ -159,6 +181,7 @@ export class Journal {
 
   async #writeGroup(group: readonly JournalEntry[]): Promise<void> {
     const began = this.#options.clock.monotonic();
+    this.#writingSince = began;
     this.#options.assertWriter();
     await failpoint('journal:before-write');
     const bytes = group.reduce((sum, entry) => sum + frameBytes(entry.payloadBytes), 0);
@@ -173,6 +196,8 @@ export class Journal {
     segment.lastSequence = first + group.length - 1;
     this.#durable = segment.lastSequence;
     this.#healDelayMs = healDelayMsFirst;
+    this.#failuresInRow = 0;
+    this.#writingSince = undefined;
     this.#queuedBytes -= bytes;
     let records = 0;
     for (const [at, entry] of group.entries()) {
@@ -227,12 +252,16 @@ export class Journal {
   /** Fails the group and all that waits: positions go on from the last durable end. */
   #fail(group: readonly JournalEntry[], cause: unknown): void {
     const isFenced = isMillraceError(cause) && cause.disposition === 'fenced';
-    const error = isFenced ? cause : queueWriteFailed({ reason: messageOf(cause) }, cause);
+    const error = isFenced ? cause : queueWriteFailed({ reason: reasonOf(cause) }, cause);
+    this.#writingSince = undefined;
+    this.#failuresInRow += 1;
+    const attempt = this.#failuresInRow;
     const segment = isFenced ? undefined : this.#current;
     journalFailed.publish(() => ({
       segment: segment?.name ?? 'none',
       code: error.code,
-      message: messageOf(cause),
+      message: `the journal cannot be written: ${messageOf(cause)}; appends get 503 until it can`,
+      attempt,
     }));
     if (segment !== undefined) this.#options.shelf.poison(segment, this.#durable);
     this.#current = undefined;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Chance } from '#base';
-import { failpoint, type Disk, type DiskFile } from '#disk';
+import { diskFaultOf, failpoint, type Disk, type DiskFile } from '#disk';
 import { encodeSegmentHeader, segmentHeaderBytes, segmentName } from './segment.ts';
 
 /** A segment that is being written, or was. */
@@ -90,19 +90,18 @@ export class SegmentShelf {
     const number = this.#number;
     this.#number += 1;
     const name = segmentName(generation, number);
-    const isRecyclable = bytesNeeded <= segmentBytes;
-    const spare = isRecyclable ? this.#spare.shift() : undefined;
-    const file =
+    const spare = bytesNeeded <= segmentBytes ? this.#spare.shift() : undefined;
+    const { file, size } =
       spare === undefined
-        ? await this.#make(name, Math.max(segmentBytes, bytesNeeded))
-        : await this.#reuse(spare, name);
+        ? await this.#makeWhereItFits(name, bytesNeeded)
+        : { file: await this.#reuse(spare, name), size: spare.size };
     const salt = Buffer.from(chance.bytes(4)).readUInt32LE(0) || 1;
     const segment: OpenSegment = {
       name,
       file,
       salt,
-      size: isRecyclable ? segmentBytes : bytesNeeded,
-      isRecyclable,
+      size,
+      isRecyclable: size === segmentBytes,
       end: segmentHeaderBytes,
       lastSequence: firstSequence - 1,
     };
@@ -173,6 +172,25 @@ export class SegmentShelf {
     for (const file of [...files, ...this.#poisonedFiles.values()]) await file.close();
     this.#poisonedFiles.clear();
     for (const { name } of spare) await disk.unlink(join(directory, name));
+  }
+
+  /**
+   * A whole segment, or on a file system that has no room for one just what is asked for: a commit of a few hundred bytes must not fail for the
+   * want of 64 MiB, or a full disk could never empty itself (QFS-30, SC-029). Such a small one is never recycled.
+   */
+  async #makeWhereItFits(
+    name: string,
+    bytesNeeded: number,
+  ): Promise<{ readonly file: DiskFile; readonly size: number }> {
+    const { segmentBytes } = this.#options;
+    const size = Math.max(segmentBytes, bytesNeeded);
+    try {
+      return { file: await this.#make(name, size), size };
+    } catch (error) {
+      const code = diskFaultOf(error)?.code;
+      if (size === bytesNeeded || (code !== 'ENOSPC' && code !== 'EDQUOT')) throw error;
+      return { file: await this.#make(name, bytesNeeded), size: bytesNeeded };
+    }
   }
 
   async #make(name: string, size: number): Promise<DiskFile> {

@@ -1,7 +1,8 @@
-import type { Disk, DiskFile } from '#disk';
+import { diskFaultOf, type Disk, type DiskFile } from '#disk';
 
 /** Open handles of session logs (QFS-15). */
-const handlesMax = 256;
+const handlesMaxDefault = 256;
+const handlesMaxLeast = 4;
 
 interface Handle {
   readonly file: Promise<DiskFile>;
@@ -14,6 +15,7 @@ interface Handle {
 export class LogHandles {
   readonly #disk: Disk;
   readonly #handles = new Map<string, Handle>();
+  #handlesMax = handlesMaxDefault;
 
   constructor(disk: Disk) {
     this.#disk = disk;
@@ -56,7 +58,7 @@ export class LogHandles {
       this.#handles.set(path, known);
       return known;
     }
-    const made: Handle = { file: this.#disk.open(path, 'write'), users: 0, isDropped: false };
+    const made: Handle = { file: this.#open(path), users: 0, isDropped: false };
     made.file.catch(() => {
       if (this.#handles.get(path) === made) this.#handles.delete(path);
     });
@@ -64,9 +66,25 @@ export class LogHandles {
     return made;
   }
 
+  /**
+   * Where the process has no descriptor left, the pool gives half of its own back, and stays that small: journal, stores and sockets need theirs.
+   */
+  async #open(path: string): Promise<DiskFile> {
+    try {
+      return await this.#disk.open(path, 'write');
+    } catch (error) {
+      const code = diskFaultOf(error)?.code;
+      if (code !== 'EMFILE' && code !== 'ENFILE') throw error;
+      const half = Math.floor(Math.min(this.#handles.size, this.#handlesMax) / 2);
+      this.#handlesMax = Math.max(handlesMaxLeast, half);
+      await this.#shrink();
+      return this.#disk.open(path, 'write');
+    }
+  }
+
   async #shrink(): Promise<void> {
     for (const [path, handle] of this.#handles) {
-      if (this.#handles.size <= handlesMax) return;
+      if (this.#handles.size <= this.#handlesMax) return;
       if (handle.users === 0) await this.drop(path);
     }
   }

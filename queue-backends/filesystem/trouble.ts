@@ -1,0 +1,76 @@
+import { formatBytes, isMillraceError } from '#base';
+import { describeDiskFault } from '#disk';
+import { type QueueTrouble, queueFull, queueWriteFailed } from '#queue';
+import type { Engine } from './engine.ts';
+
+/** What fails, since when (epoch ms), and what that means for those who post. */
+interface Fault {
+  readonly error: unknown;
+  readonly since: number;
+}
+
+const refused = 'appends get 503 and nothing is acknowledged that is not on disk';
+
+/** What is wrong now, the worst first, one line each: which file system, what fails, what it means, what to do (QFS-30, QFS-31). */
+export function troubleOf(engine: Engine): readonly QueueTrouble[] {
+  const { journal, filler, indexer, checkpointTrouble } = engine;
+  return [
+    ...fromFault(engine, journal.trouble, 'the journal cannot be written', refused, true),
+    ...fromReserve(engine),
+    ...fromFault(
+      engine,
+      filler.trouble,
+      'a session file cannot be written',
+      'its records are safe in the journal, and appends go on',
+    ),
+    ...fromFault(
+      engine,
+      indexer.trouble,
+      'the state store cannot be written',
+      'event ids are safe in the journal, and appends go on',
+    ),
+    ...fromFault(
+      engine,
+      checkpointTrouble,
+      'a checkpoint failed',
+      'its frames stay in the journal, which grows meanwhile, and appends go on',
+    ),
+  ];
+}
+
+function fromFault(
+  { options }: Engine,
+  fault: Fault | undefined,
+  what: string,
+  effect: string,
+  isRefusing = false,
+): readonly QueueTrouble[] {
+  if (fault === undefined) return [];
+  const { error, since } = fault;
+  const { what: why, cure } = describeDiskFault(error);
+  return [
+    {
+      code: isMillraceError(error) ? error.code : queueWriteFailed.code,
+      message: `${what}: ${why}; ${effect}; ${cure}: it heals by itself`,
+      place: options.directory,
+      since: new Date(since).toISOString(),
+      isRefusing,
+    },
+  ];
+}
+
+/** A full file system that still takes commits: appends stop first, so that it can empty itself (QFS-30). */
+function fromReserve({ space, options }: Engine): readonly QueueTrouble[] {
+  const since = space.shortSince;
+  if (since === undefined) return [];
+  const free = formatBytes(space.freeBytes());
+  return [
+    {
+      code: queueFull.code,
+      message: `the file system is nearly full: ${free} are free and queue.reserve_bytes keeps ${formatBytes(space.reserveBytes)} for commits and dead letters; ${refused}, the drain goes on; free space on it: it heals by itself`,
+      place: options.directory,
+      since: new Date(since).toISOString(),
+      isRefusing: true,
+    },
+  ];
+}
