@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { canonicalJson, crc32cHex, isMillraceError, type JsonValue } from '#base';
+import { canonicalJson, crc32cHex, isMillraceError, type JsonValue, unreachable } from '#base';
 import { atomicReplace, failpoint } from '#disk';
 import { type FencePermit, tenureLost } from '#fence';
 import {
@@ -10,10 +10,11 @@ import {
   offsetCorrupt,
   offsetUnsupported,
 } from '#queue';
-import { type Cursor, type Key, parseCursor } from '#record';
+import type { Cursor, Key } from '#record';
 import type { KeyTotals } from '#state';
 import { type EvidenceOptions, keepCopy } from '../evidence.ts';
 import type { CountedFrame } from './key-state.ts';
+import { parseOffset } from './parse-offset.ts';
 
 /** The checkpointed offset record, version 2 (ING spec §4.2). Its newest form is the key's newest frame; this is the copy that a checkpoint leaves. */
 export interface OffsetRecord {
@@ -51,62 +52,21 @@ export function encodeOffsetRecord(record: OffsetRecord): Buffer {
   return Buffer.from(`${JSON.stringify({ ...record, crc })}\n`, 'utf8');
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
-
-function parseObject(key: Key, bytes: Uint8Array): Record<string, unknown> {
-  if (bytes.length === 0) throw offsetCorrupt({ key, reason: 'the file is empty' });
-  try {
-    const value = JSON.parse(decoder.decode(bytes)) as unknown;
-    if (value !== null && typeof value === 'object' && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch (error) {
-    throw offsetCorrupt({ key, reason: 'it is not JSON in UTF-8' }, error);
-  }
-  throw offsetCorrupt({ key, reason: 'it is not a JSON object' });
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-const countMembers = [
-  'ordinal',
-  'gen',
-  'base',
-  'offset',
-  'log_end',
-  'log_records',
-  'committed_records',
-  'seq',
-  'tenure',
-];
-const textMembers = ['workspace', 'session_id', 'epoch'];
-
-/** Bytes → record; anything that is not exactly one raises the corrupt class (ING-405, ING-213…218). */
+/** Bytes → version 2; anything that is not exactly one raises the corrupt class (ING-405), an older version too: `parseOffset` tells them apart. */
 export function decodeOffsetRecord(key: Key, bytes: Uint8Array): OffsetRecord {
-  const { crc, ...record } = parseObject(key, bytes);
-  const minReader = record['min_reader'];
-  if (isCount(minReader) && minReader > 2) throw offsetUnsupported({ key, minReader });
-  const expected = crc32cHex(Buffer.from(canonicalJson(record as unknown as JsonValue), 'utf8'));
-  if (crc !== expected)
-    throw offsetCorrupt({
-      key,
-      reason: `its checksum is ${String(crc)}, its content has ${expected}`,
-    });
-  const bad =
-    countMembers.find((name) => !isCount(record[name])) ??
-    textMembers.find((name) => typeof record[name] !== 'string');
-  if (bad !== undefined) throw offsetCorrupt({ key, reason: `its member ${bad} is wrong` });
-  const frame = record['frame'] as Partial<CountedFrame> | null | undefined;
-  if (!isCount(frame?.sequence) || !isCount(frame.tenure))
-    throw offsetCorrupt({ key, reason: 'its member frame is wrong' });
-  const cursor = record['cursor'];
-  if (cursor !== null) {
-    const parsed = parseCursor(cursor);
-    if (parsed.cursor === undefined)
-      throw offsetCorrupt({ key, reason: `its cursor cannot be built: ${parsed.fault}` });
+  const parsed = parseOffset(bytes);
+  switch (parsed.kind) {
+    case 'native':
+      return parsed.record;
+    case 'legacy':
+      throw offsetCorrupt({ key, reason: `it is of version ${parsed.version}` });
+    case 'unsupported':
+      throw offsetUnsupported({ key, minReader: parsed.minReader });
+    case 'corrupt':
+      throw offsetCorrupt({ key, reason: parsed.reason }, parsed.cause);
+    default:
+      return unreachable(parsed);
   }
-  return record as unknown as OffsetRecord;
 }
 
 export interface WriteHow {
