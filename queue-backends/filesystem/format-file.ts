@@ -49,7 +49,11 @@ async function newFormat(options: FilesystemQueueOptions): Promise<FormatFile> {
   };
 }
 
-function parseFormat({ directory, rootId }: FilesystemQueueOptions, bytes: Uint8Array): FormatFile {
+/** FORMAT_TOO_NEW for a newer form, QUEUE_FOREIGN for what is not the queue of this root. */
+export function parseFormat(
+  { directory, rootId }: Pick<FilesystemQueueOptions, 'directory' | 'rootId'>,
+  bytes: Uint8Array,
+): FormatFile {
   let format: FormatFile;
   try {
     format = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as FormatFile;

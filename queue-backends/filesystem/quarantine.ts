@@ -18,7 +18,7 @@ const logFaults: ReadonlySet<string> = new Set([
   'OFFSET_MISALIGNED',
 ]);
 
-const markerName = 'quarantine.json';
+export const markerName = 'quarantine.json';
 
 /**
  * Stops one key; all others go on (ING-408…410). It holds from this step on; frame, marker and copy of the damaged file follow, and what a

@@ -5,9 +5,10 @@ import { addExportCommand } from './export-command.ts';
 import { addPostCommand } from './post-command.ts';
 import { consolePrinter, type Printer } from './print.ts';
 import { readProductVersion } from './product.ts';
+import { addQueueCommands } from './queue-commands.ts';
 import { createRunner, type Outcome } from './run-action.ts';
 import { addServeCommand } from './serve-command.ts';
-import { addVerbCommands } from './verb-commands.ts';
+import { addVerbCommands, groupOf } from './verb-commands.ts';
 import { addVersionCommand } from './version-command.ts';
 import { addWaitCommand } from './wait-command.ts';
 
@@ -47,6 +48,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   const groups = addVerbCommands(program, run);
   const graph = groups.get('graph');
   if (graph !== undefined) addExportCommand(graph, run);
+  addQueueCommands(groupOf(program, groups, 'queue'), run);
   addDoctorCommand(program, run);
   addVersionCommand(program, run);
   return program;

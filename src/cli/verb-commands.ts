@@ -22,7 +22,7 @@ export type Runner = (
 ) => void;
 
 /** Adds every verb that is one request, and returns the groups by their first word. */
-export function addVerbCommands(program: Command, run: Runner): ReadonlyMap<string, Command> {
+export function addVerbCommands(program: Command, run: Runner): Map<string, Command> {
   const groups = new Map<string, Command>();
   for (const spec of verbCommands) {
     const [first = '', ...rest] = spec.words.split(' ');
@@ -42,9 +42,11 @@ const groupSummaries: Readonly<Record<string, string>> = {
   graph: 'ask, measure and export the graph',
   dead: 'what could not be applied: look, requeue, discard',
   tokens: 'who may use the daemon',
+  queue: 'the stored log itself: verify, import, export',
 };
 
-function groupOf(program: Command, groups: Map<string, Command>, name: string): Command {
+/** The command of a group, made when its first verb comes. */
+export function groupOf(program: Command, groups: Map<string, Command>, name: string): Command {
   const group = groups.get(name) ?? program.command(name).description(groupSummaries[name] ?? name);
   groups.set(name, group);
   return group;

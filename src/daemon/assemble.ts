@@ -7,7 +7,7 @@ import type { GraphStore } from '#graph';
 import { openEmbeddedGraph } from '#graph/embedded';
 import { openLocalObjects, type ObjectStore } from '#objects';
 import { openQueue, type QueueBackend, type QueueLedger } from '#queue';
-import { filesystemPlug } from '#queue-backends/filesystem';
+import { filesystemPlug, verifyQueue } from '#queue-backends/filesystem';
 import type { BoundRoot } from '#roots';
 import { openLmdbState } from '#state';
 import type { Closers } from './closers.ts';
@@ -70,3 +70,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   closers.add('queue', () => queue.close());
   return { queue, graph, objects, expectedGraphId: queue.graphId ?? graph.graphId };
 }
+
+/** The offline look at a root's queue (ING-921). */
+export const verifyQueueFolder: typeof verifyQueue = verifyQueue;
+export type { VerifiedKey, VerifyFinding, VerifySummary } from '#queue-backends/filesystem';

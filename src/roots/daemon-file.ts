@@ -1,5 +1,5 @@
 import { isJsonObject, JsonInvalid, parseJson } from '#base';
-import { atomicReplace, type Disk, type StagingNames } from '#disk';
+import { atomicReplace, type Disk, platformCode, type StagingNames } from '#disk';
 
 /** What `serve` leaves for verbs and for a second daemon's refusal (D29). A hint, never authority: the root lock is. */
 export interface DaemonFile {
@@ -41,4 +41,16 @@ export function parseDaemonFile(bytes: Uint8Array): DaemonFile | undefined {
 /** Already gone is fine. */
 export async function removeDaemonFile(disk: Disk, path: string): Promise<void> {
   if ((await disk.stat(path)) !== undefined) await disk.unlink(path);
+}
+
+/**
+ * Whether the process that a `daemon.json` names is there. A hint as the file itself: a file that a killed daemon left may name the number of
+ * another process by now.
+ */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return platformCode(error) === 'EPERM';
+  }
 }

@@ -8,7 +8,7 @@ import { type KeyState, positionOf } from './key-state.ts';
 import { isOutcome } from './letters.ts';
 import type { DeadLine, OutcomeLine } from '../journal/payloads.ts';
 
-const deadFileName = 'dead.jsonl';
+export const deadFileName = 'dead.jsonl';
 
 function deadFilePath(engine: Engine, state: KeyState): string {
   return join(engine.files.folderOf(state.key), deadFileName);
@@ -37,7 +37,8 @@ export async function readLetterLines(
   return lines;
 }
 
-function parseLetterLine(bytes: Uint8Array): DeadLine | OutcomeLine | undefined {
+/** Undefined for bytes that are no line of a dead-letter file. */
+export function parseLetterLine(bytes: Uint8Array): DeadLine | OutcomeLine | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     const value = JSON.parse(text) as DeadLine | OutcomeLine | null;

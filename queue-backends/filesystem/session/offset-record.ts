@@ -43,7 +43,8 @@ export interface OffsetRecord {
   readonly cursor: Cursor | null;
 }
 
-const offsetRecordName = 'offset.json';
+/** Only this file names it (ING-202); whoever looks and writes nothing takes the name from here. */
+export const offsetRecordName = 'offset.json';
 
 /** Canonical JSON with its own CRC-32C as last word (ING spec §4.2). */
 export function encodeOffsetRecord(record: OffsetRecord): Buffer {
