@@ -17,7 +17,11 @@ export interface ClientOptions {
 export interface Client {
   readonly url: string;
   /** Calls a route with the members of `input` where they belong; rejects with the error that the answer stands for. */
-  call(route: Route, input: Readonly<Record<string, unknown>>): Promise<unknown>;
+  call(
+    route: Route,
+    input: Readonly<Record<string, unknown>>,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<unknown>;
   /** As `call`, for answers that are streams of bytes. */
   stream(
     route: Route,
@@ -91,26 +95,30 @@ export function createClient(options: ClientOptions): Client {
       });
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      throw daemonUnreachable({ url: base, reason: messageOf(cause) }, error);
+      throw daemonUnreachable({ url: base, reason: messageOf(cause) }, cause);
     }
   }
   async function succeed(
     route: Route,
     input: Readonly<Record<string, unknown>>,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
     const { path, body } = placeInput(route, input);
     const response =
       body === undefined
-        ? await send(route.method, path)
-        : await send(route.method, path, Buffer.from(body), { 'content-type': 'application/json' });
+        ? await send(route.method, path, undefined, headers)
+        : await send(route.method, path, Buffer.from(body), {
+            ...headers,
+            'content-type': 'application/json',
+          });
     if (!response.ok) throw await failureOf(response);
     return response;
   }
   return {
     url: base,
     send,
-    async call(route, input) {
-      const response = await succeed(route, input);
+    async call(route, input, headers) {
+      const response = await succeed(route, input, headers);
       const text = await response.text();
       return text === '' ? undefined : (JSON.parse(text) as unknown);
     },

@@ -1,9 +1,10 @@
 import { openTokenStore, scopes } from '#access';
-import { assert, systemChance, systemClock, type MillraceError } from '#base';
+import { assert, systemChance, systemClock, type Clock, type MillraceError } from '#base';
 import { loadConfig, type Environment } from '#config';
+import { openControlDatabase, type ControlDatabase } from '#control';
 import { nodeDisk, stagingNames } from '#disk';
-import type { OpsContext } from '#ops';
-import { bindRoot, layoutOf, resolveRoot } from '#roots';
+import type { Operations, OpsContext } from '#ops';
+import { bindRoot, type BoundRoot, layoutOf, resolveRoot } from '#roots';
 import type { SharedOptions } from './command.ts';
 
 /**
@@ -13,11 +14,11 @@ import type { SharedOptions } from './command.ts';
 export async function runTokensOffline(
   verbName: string,
   input: Readonly<Record<string, unknown>>,
-  options: SharedOptions,
+  options: SharedOptions & { readonly idempotencyKey?: string },
   environment: Environment,
   unreachable: MillraceError,
 ): Promise<unknown> {
-  const { verbs } = await import('#ops');
+  const { createOperations, verbs } = await import('#ops');
   const verb = verbs.find(({ name }) => name === verbName);
   assert(verb !== undefined, `room ops has no verb "${verbName}"`);
   const { config } = loadConfig({ environment: environment.settings });
@@ -34,28 +35,45 @@ export async function runTokensOffline(
   if (!hasRoot && !mayMake) throw unreachable;
   const keyEncoding = config['queue.key_encoding'];
   const root = await bindRoot(chosen, { disk, clock, chance, names, keyEncoding });
+  const control = openOrRelease(root, clock);
   try {
     const path = config['auth.tokens_file'] ?? root.layout.tokens;
     const tokens = await openTokenStore({ disk, path, names, clock, chance });
+    const operations = createOperations({ rows: control.operations, clock, chance });
     const caller = {
       principal: 'offline',
       scopes: new Set<string>(scopes),
       workspaces: undefined,
       signal: new AbortController().signal,
+      ...(options.idempotencyKey === undefined
+        ? {}
+        : { idempotency: { key: options.idempotencyKey, onReplayed: () => undefined } }),
     };
-    return await verb.run(onlyTokens(tokens), input as never, caller);
+    return await verb.run(onlyTokens(tokens, operations), input as never, caller);
   } finally {
+    control.close();
     root.lock.release();
   }
 }
 
+/** The control database keeps the audit, of acts without a daemon too. */
+function openOrRelease(root: BoundRoot, clock: Clock): ControlDatabase {
+  try {
+    return openControlDatabase(root.layout.controlDatabase, { clock });
+  } catch (error) {
+    root.lock.release();
+    throw error;
+  }
+}
+
 /** What a verb over tokens uses; everything else needs the daemon. */
-function onlyTokens(tokens: OpsContext['tokens']): OpsContext {
+function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsContext {
   const absent = (): never => {
     throw new TypeError('a verb over tokens uses nothing but the tokens');
   };
   return {
     tokens,
+    operations,
     clock: systemClock,
     limits: {},
     get queue() {

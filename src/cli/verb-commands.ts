@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { systemChance } from '#base';
+import { callOnce } from './call-once.ts';
 import {
   withDaemonOptions,
   withExamples,
@@ -31,6 +33,11 @@ export function addVerbCommands(program: Command, run: Runner): Map<string, Comm
     const words = isGrouped ? rest.join(' ') : spec.words;
     const command = parent.command(words).description(spec.summary);
     for (const [flags, help] of spec.options ?? []) command.option(flags, help);
+    if (spec.isAct === true)
+      command.option(
+        '--idempotency-key <key>',
+        'the same key again asks for the first answer, nothing is done twice (default: a fresh one)',
+      );
     withExamples(withDaemonOptions(command), ...spec.examples);
     run(command, (context, options, args) => callVerb(spec, context, options, args));
   }
@@ -43,6 +50,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   dead: 'what could not be applied: look, requeue, discard',
   tokens: 'who may use the daemon',
   queue: 'the stored log itself: verify, import, export',
+  audit: 'what operators did',
 };
 
 /** The command of a group, made when its first verb comes. */
@@ -71,12 +79,14 @@ async function callVerb(
 async function callOrRunOffline(
   verb: string,
   context: CommandContext,
-  options: SharedOptions,
+  options: SharedOptions & { readonly idempotencyKey?: string },
   input: Row,
 ): Promise<unknown> {
   const { environment } = context;
   try {
-    return await context.client().call(await findRoute(verb), input);
+    const key = options.idempotencyKey;
+    const tools = { clock: context.clock, chance: systemChance };
+    return await callOnce(context.client(), await findRoute(verb), input, key, tools);
   } catch (error) {
     const isAddressed = [options.url, options.port, environment.url].some(
       (address) => address !== undefined,

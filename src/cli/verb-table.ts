@@ -10,6 +10,8 @@ export interface VerbCommand {
   readonly summary: string;
   readonly examples: readonly string[];
   readonly options?: readonly (readonly [flags: string, help: string])[];
+  /** It changes something, so it may be named by a key. */
+  readonly isAct?: boolean;
   readonly isDestructive?: boolean;
   /** Without --yes it only shows what it would touch. */
   readonly hasDryRun?: boolean;
@@ -212,6 +214,7 @@ const deadCommands: readonly VerbCommand[] = [
       ['--session <id>', 'all live letters of this session instead of one'],
       ['--workspace <name>', 'needed when the session id exists in several'],
     ],
+    isAct: true,
     examples: ['millrace dead requeue ID', 'millrace dead requeue --session s1'],
     input: (options, args) => {
       if ((args[0] === undefined) === (options['session'] === undefined))
@@ -233,6 +236,7 @@ const deadCommands: readonly VerbCommand[] = [
     ],
     isDestructive: true,
     hasDryRun: true,
+    isAct: true,
     examples: [
       'millrace dead discard ID',
       'millrace dead discard --session s1 --yes --reason "test data"',
@@ -257,6 +261,7 @@ const tokenCommands: readonly VerbCommand[] = [
       ['--workspace <name...>', 'workspaces it may use (default: all)'],
       ['--expires <time>', 'RFC 3339 time after which it is refused'],
     ],
+    isAct: true,
     examples: [
       'millrace tokens add agents',
       'millrace tokens add ops --scope ops:read ops:write ingest:read',
@@ -289,9 +294,23 @@ const tokenCommands: readonly VerbCommand[] = [
     summary: 'refuse a token from now on',
     options: [['--yes', 'really revoke']],
     isDestructive: true,
+    isAct: true,
     examples: ['millrace tokens revoke agents --yes'],
     input: (_options, args) => ({ name: args[0] }),
     render: (answer) => facts(answer),
+  },
+];
+
+const auditCommands: readonly VerbCommand[] = [
+  {
+    verb: 'audit list',
+    words: 'audit list',
+    summary: 'acts of operators, newest first: who did what, and what came of it',
+    options: paging,
+    examples: ['millrace audit list', 'millrace audit list --limit 20 --json'],
+    input: pageInput,
+    render: (answer) =>
+      rowsOf(answer, 'audit', ['began_at', 'principal', 'verb', 'outcome', 'count', 'input']),
   },
 ];
 
@@ -300,4 +319,5 @@ export const verbCommands: readonly VerbCommand[] = [
   ...graphCommands,
   ...deadCommands,
   ...tokenCommands,
+  ...auditCommands,
 ];

@@ -1,6 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { formatTooNew, type Clock } from '#base';
-import { classifyControlError } from './errors.ts';
 import {
   leaseHistoryDays,
   pruneLeaseEventsSql,
@@ -13,6 +12,9 @@ import {
   type LeaseRows,
 } from './leases.ts';
 import { controlSchemaVersion, migrations } from './migrations.ts';
+import { operationsOver } from './operation-rows.ts';
+import { operationBoundsDefault, type OperationBounds, type OperationRows } from './operations.ts';
+import { classified, inTransaction, timeOf } from './transaction.ts';
 
 /**
  * `control.db` of a root: WAL, synchronous=FULL, so that a generation is on disk before anybody writes with it (FEN-851). Every call is
@@ -23,6 +25,7 @@ export interface ControlDatabase {
   readonly path: string;
   readonly schemaVersion: number;
   readonly leases: LeaseRows;
+  readonly operations: OperationRows;
   close(): void;
 }
 
@@ -30,6 +33,8 @@ export interface ControlOptions {
   readonly clock: Clock;
   /** Wait for another process's write lock before CONTROL_UNAVAILABLE. */
   readonly lockWaitMs?: number;
+  /** Other bounds than the usual ones. */
+  readonly operationBounds?: Partial<OperationBounds>;
 }
 
 /** Opens the file, makes it when it is missing, and brings its schema up to date. The folder MUST exist. */
@@ -43,7 +48,7 @@ export function openControlDatabase(path: string, options: ControlOptions): Cont
       database.close();
       throw error;
     }
-    return controlOver(database, path, options.clock);
+    return controlOver(database, path, options);
   });
 }
 
@@ -70,13 +75,19 @@ function migrate(database: DatabaseSync, path: string, clock: Clock): void {
   }
 }
 
-function controlOver(database: DatabaseSync, path: string, clock: Clock): ControlDatabase {
+function controlOver(
+  database: DatabaseSync,
+  path: string,
+  { clock, operationBounds }: ControlOptions,
+): ControlDatabase {
+  const bounds = { ...operationBoundsDefault, ...operationBounds };
   const oldest = new Date(clock.now() - leaseHistoryDays * 86_400_000).toISOString();
   database.prepare(pruneLeaseEventsSql).run(oldest);
   return {
     path,
     schemaVersion: controlSchemaVersion,
     leases: leasesOver(database, path, clock),
+    operations: operationsOver(database, path, { clock, bounds }),
     close: () => database.close(),
   };
 }
@@ -134,28 +145,4 @@ function leaseRowOf(row: Readonly<Record<string, unknown>> | undefined): LeaseRo
         }
       : null,
   };
-}
-
-function inTransaction<T>(database: DatabaseSync, fn: () => T): T {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = fn();
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
-}
-
-function classified<T>(path: string, fn: () => T): T {
-  try {
-    return fn();
-  } catch (error) {
-    throw classifyControlError(path, error);
-  }
-}
-
-function timeOf(clock: Clock): string {
-  return new Date(clock.now()).toISOString();
 }

@@ -1,12 +1,13 @@
 /**
  * control: the control database of a root.
  *
- * Lives here: the SQLite file, its numbered migrations, lease rows and their history.
+ * Lives here: the SQLite file, its numbered migrations, lease rows and their history, acts of operators.
  * Not here: who may write; room fence decides that from the rows.
  * Promises: P6: a generation is given once and never falls.
- * May call: base. Called by: fence, daemon.
+ * May call: base. Called by: fence, ops, daemon, cli.
  */
 export * from './errors.ts';
 export * from './migrations.ts';
 export * from './leases.ts';
+export * from './operations.ts';
 export * from './control-database.ts';

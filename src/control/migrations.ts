@@ -49,8 +49,41 @@ CREATE TABLE writer_fence_event (
 CREATE INDEX writer_fence_event_at ON writer_fence_event (at);
 `;
 
+/**
+ * An act of an operator has one id, whatever number of runs it took (ING-916). `operation_key` finds it again by what its caller named it
+ * (ING-014); `audit` has one row per run, written before the run begins.
+ */
+const operations = `
+CREATE TABLE operation_key (
+  principal TEXT NOT NULL,
+  verb TEXT NOT NULL,
+  key TEXT NOT NULL,
+  request_sha256 TEXT NOT NULL,
+  operation_id TEXT NOT NULL UNIQUE,
+  used_at TEXT NOT NULL,
+  is_done INTEGER NOT NULL CHECK (is_done IN (0, 1)),
+  answer_bytes INTEGER NOT NULL,
+  answer TEXT,
+  PRIMARY KEY (principal, verb, key)
+) STRICT;
+CREATE INDEX operation_key_used_at ON operation_key (used_at, answer_bytes);
+CREATE TABLE audit (
+  run INTEGER PRIMARY KEY AUTOINCREMENT,
+  operation_id TEXT NOT NULL,
+  verb TEXT NOT NULL,
+  principal TEXT NOT NULL,
+  input TEXT NOT NULL,
+  outcome TEXT,
+  count INTEGER,
+  began_at TEXT NOT NULL,
+  ended_at TEXT
+) STRICT;
+CREATE INDEX audit_open ON audit (run) WHERE outcome IS NULL;
+`;
+
 export const migrations: readonly Migration[] = [
   { version: 1, what: 'lease rows and their history', sql: leases },
+  { version: 2, what: 'acts of operators: their keys and the audit', sql: operations },
 ];
 
 export const controlSchemaVersion: number = migrations.length;

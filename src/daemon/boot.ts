@@ -1,7 +1,7 @@
 import { createAccess, openTokenStore, type Access, type TokenStore } from '#access';
 import { assert } from '#base';
 import { parseAddress } from '#config';
-import { openControlDatabase } from '#control';
+import { openControlDatabase, type ControlDatabase } from '#control';
 import { armFailpoints } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
 import { createHttpServer, type HttpServer } from '#http';
@@ -52,9 +52,11 @@ export async function boot(ground: Ground): Promise<ReadyDaemon | undefined> {
   const url = await openDoor(ground, progress, root, tokens, front);
   if (ground.isStopping()) return undefined;
   ground.phase.enter('recovering', `listening at ${url}`);
-  const stores = await openWithTenure(ground, progress, root);
+  const control = openControlDatabase(root.layout.controlDatabase, { clock: ground.clock });
+  ground.closers.add('control database', () => control.close());
+  const stores = await openWithTenure(ground, progress, root, control);
   if (ground.isStopping()) return undefined;
-  beginWork(ground, progress, root, tokens, stores, front);
+  beginWork(ground, progress, root, control, tokens, stores, front);
   ground.phase.enter('ready', `${root.layout.root} is served at ${url}`);
   return { url, root: root.layout.root, isNewRoot: root.isNew };
 }
@@ -144,10 +146,9 @@ async function openWithTenure(
   ground: Ground,
   progress: Progress,
   root: BoundRoot,
+  control: ControlDatabase,
 ): Promise<Stores> {
   const { options, clock, chance, disk, names, closers } = ground;
-  const control = openControlDatabase(root.layout.controlDatabase, { clock });
-  closers.add('control database', () => control.close());
   const storageRootId = root.marker.storageRootId;
   const { config } = options.loaded;
   const order = { storageRootId, holder: 'daemon', chance };
@@ -174,6 +175,7 @@ function beginWork(
   ground: Ground,
   progress: Progress,
   root: BoundRoot,
+  control: ControlDatabase,
   tokens: TokenStore,
   stores: Stores,
   front: Front,
@@ -184,7 +186,14 @@ function beginWork(
   const graceMs = options.loaded.config['metrics.residual_grace_ms'];
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
   progress.degraded = () => residual.degraded();
-  const work = startWork(ground, { root, permit, stores, tokens, degraded: progress.degraded });
+  const work = startWork(ground, {
+    root,
+    permit,
+    control,
+    stores,
+    tokens,
+    degraded: progress.degraded,
+  });
   progress.context = work.context;
   front.open(work);
   work.drain.start();

@@ -74,6 +74,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get tokens() {
       return behind().tokens;
     },
+    get operations() {
+      return behind().operations;
+    },
     get clock() {
       return behind().clock;
     },

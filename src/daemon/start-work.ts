@@ -3,9 +3,9 @@ import { createDeadLetters } from '#dead-letters';
 import { createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
 import { createIngest } from '#ingest';
-import type { Degradation, OpsContext } from '#ops';
+import { createOperations, type Degradation, type OpsContext } from '#ops';
 import type { BoundRoot } from '#roots';
-import { controlSchemaVersion } from '#control';
+import { controlSchemaVersion, type ControlDatabase } from '#control';
 import type { Stores } from './assemble.ts';
 import type { Ground } from './daemon.ts';
 import type { Work } from './front.ts';
@@ -14,6 +14,7 @@ import { drainSettings, ingestLimits, publishedLimits } from './settings.ts';
 export interface WorkNeeds {
   readonly root: BoundRoot;
   readonly permit: FencePermit;
+  readonly control: ControlDatabase;
   readonly stores: Stores;
   readonly tokens: TokenStore;
   readonly degraded: () => readonly Degradation[];
@@ -26,7 +27,7 @@ export interface StartedWork extends Work {
 /** Joins the stores with what works on them; nothing runs yet. */
 export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const { clock, chance, options } = ground;
-  const { root, permit, stores, tokens } = needs;
+  const { root, permit, control, stores, tokens } = needs;
   const { config } = options.loaded;
   const { queue, graph, objects, expectedGraphId } = stores;
   const rootId = root.marker.storageRootId;
@@ -62,6 +63,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     drain,
     deadLetters,
     tokens,
+    operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
     versions: {
       product: options.version,

@@ -7,7 +7,7 @@ import type { Caller, Verb } from '#ops';
 import { draining } from '#queue';
 import { admitCaller } from './admit-request.ts';
 import { bodyForm, isGzipped } from './media-type.ts';
-import { mediaTypeUnsupported } from './errors.ts';
+import { inputInvalid, mediaTypeUnsupported } from './errors.ts';
 import { readBody, type BodyLimits } from './read-body.ts';
 import { jsonType } from './send-failure.ts';
 import type { HttpServerOptions } from './server-options.ts';
@@ -65,7 +65,7 @@ function addVerb(
     const result = await verb.run(
       options.context,
       input as never,
-      callerOf(request, reply, stopping),
+      callerOf(verb, request, reply, stopping),
     );
     return sendResult(verb, result, reply);
   };
@@ -100,7 +100,12 @@ function parseBody(bytes: Uint8Array | undefined): unknown {
   }
 }
 
-function callerOf(request: FastifyRequest, reply: FastifyReply, stopping: AbortSignal): Caller {
+function callerOf(
+  verb: Verb,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stopping: AbortSignal,
+): Caller {
   const { principal } = request.state;
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort(draining({ what: 'a connection that was closed' })));
@@ -109,6 +114,24 @@ function callerOf(request: FastifyRequest, reply: FastifyReply, stopping: AbortS
     scopes: principal?.scopes ?? new Set(),
     workspaces: principal === undefined ? [] : principal.workspaces,
     signal: AbortSignal.any([gone.signal, stopping]),
+    ...(verb.effect === 'read' ? {} : idempotencyOf(request, reply)),
+  };
+}
+
+/** Printable ASCII, so that a key reads the same in every log and store. */
+const keyForm = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
+
+/** ING-014: an act may come with a name by which its answer can be asked for again. */
+function idempotencyOf(request: FastifyRequest, reply: FastifyReply): Pick<Caller, 'idempotency'> {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return {};
+  if (typeof key !== 'string' || !keyForm.test(key))
+    throw inputInvalid({
+      member: 'Idempotency-Key',
+      reason: 'must be 1 to 255 printable ASCII characters',
+    });
+  return {
+    idempotency: { key, onReplayed: () => void reply.header('idempotency-replayed', 'true') },
   };
 }
 

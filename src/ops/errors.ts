@@ -27,3 +27,32 @@ export const waitTimedOut: ErrorFactory<{ until: string; timeoutMs: number; pend
     ({ until, timeoutMs, pending }) =>
       `not ${until} within ${timeoutMs} ms, ${pending} records are pending: wait again, or look at "millrace status"`,
   );
+
+/** ING-014: the first request under the key was another one. */
+export const idempotencyConflict: ErrorFactory<{ key: string; operation_id: string }> = defineError(
+  'IDEMPOTENCY_CONFLICT',
+  'reject',
+  ({ key, operation_id }) =>
+    `the Idempotency-Key ${JSON.stringify(key)} belongs to another request (operation ${operation_id}): send the same request, or take a new key`,
+);
+
+export const operationInFlight: ErrorFactory<{ key: string }> = defineError(
+  'OPERATION_IN_FLIGHT',
+  'retry',
+  ({ key }) =>
+    `the request with the Idempotency-Key ${JSON.stringify(key)} is still at work: ask again in a moment`,
+);
+
+export const operationsFull: ErrorFactory<Record<string, never>> = defineError(
+  'OPERATIONS_FULL',
+  'retry',
+  () =>
+    'too many acts with an Idempotency-Key within a day, no more of their answers can be kept: send without a key, or later',
+);
+
+export const answerNotKept: ErrorFactory<{ operation_id: string }> = defineError(
+  'ANSWER_NOT_KEPT',
+  'reject',
+  ({ operation_id }) =>
+    `operation ${operation_id} is done; its answer held a secret and is kept for some minutes only: revoke what it made and make another`,
+);

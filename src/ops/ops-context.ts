@@ -4,6 +4,7 @@ import type { DeadLetters } from '#dead-letters';
 import type { Drain } from '#drain';
 import type { GraphStore } from '#graph';
 import type { QueueBackend, QueueLedger, QueueTrouble } from '#queue';
+import type { Operations } from './operations.ts';
 
 export interface Degradation {
   readonly code: string;
@@ -40,6 +41,7 @@ export interface OpsContext {
   readonly drain: Drain;
   readonly deadLetters: DeadLetters;
   readonly tokens: Pick<TokenStore, 'add' | 'list' | 'revoke'>;
+  readonly operations: Operations;
   readonly clock: Clock;
   readonly versions: Versions;
   /** What is published of the configuration (`/v1/limits`): key of config → value. */

@@ -48,6 +48,7 @@ export const tokensAddVerb: Verb = defineVerb({
     { additionalProperties: false },
   ),
   output: Type.Object({ token: Type.String(), ...tokenRow.properties }),
+  isAnswerSecret: true,
   http: { method: 'POST', path: '/v1/tokens' },
   async run(context, input, caller) {
     requirePowerOver(caller, input.workspaces);

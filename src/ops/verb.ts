@@ -1,6 +1,4 @@
-import type { Static, TSchema } from 'typebox';
-import { isMillraceError } from '#base';
-import { opsAudited } from '#signals';
+import { Type, type Static, type TSchema } from 'typebox';
 import type { OpsContext } from './ops-context.ts';
 
 /** Scopes of this area (ING-016). */
@@ -15,6 +13,12 @@ export interface Caller {
   readonly workspaces: readonly string[] | undefined;
   /** Aborted when the caller has gone or the daemon stops; only reads and waits heed it (ING-917). */
   readonly signal: AbortSignal;
+  /** `Idempotency-Key` of the request; verbs that only read have no use for it. */
+  readonly idempotency?: {
+    readonly key: string;
+    /** The answer is that of an earlier run. */
+    onReplayed(): void;
+  };
 }
 
 export interface VerbHttp {
@@ -58,7 +62,16 @@ interface VerbWords {
   readonly http: VerbHttp;
 }
 
-/** A verb with the types of its own schemas checked. One that is no read tells the audit channel of each run, done or refused. */
+/** What a run of a verb that changes something is given beside its caller. */
+export interface Actor extends Caller {
+  /** Id of the act in the audit; the same in each run under one `Idempotency-Key` (C25). Empty for a read. */
+  readonly operationId: string;
+}
+
+/**
+ * A verb with the types of its own schemas checked. One that is no read runs as an operation: it takes an `Idempotency-Key`, its answer has
+ * `operation_id`, and each run is in the audit, done or refused (ING-014, ING-916).
+ */
 export function defineVerb<I extends TSchema, O extends TSchema>(
   verb: VerbWords & {
     readonly effect: 'read' | 'write' | 'destroy';
@@ -66,12 +79,37 @@ export function defineVerb<I extends TSchema, O extends TSchema>(
     readonly output: O;
     /** How many things a run touched, for the audit. */
     readonly countOf?: (output: Static<O>) => number;
-    run(context: OpsContext, input: Static<I>, caller: Caller): Promise<Static<O>>;
+    /** Members of the input that the audit keeps as digests only: payloads. */
+    readonly hiddenInput?: readonly string[];
+    /** The answer holds a secret, so no record keeps it (ING-018). */
+    readonly isAnswerSecret?: boolean;
+    run(context: OpsContext, input: Static<I>, actor: Actor): Promise<Static<O>>;
   },
 ): Verb {
-  const { output, countOf, ...rest } = verb;
-  const run = verb.effect === 'read' ? verb.run : audited(verb.name, verb.run, countOf);
-  return { ...rest, output: { kind: 'json', schema: output }, run } as unknown as Verb;
+  const { output, countOf, hiddenInput, isAnswerSecret, ...rest } = verb;
+  if (verb.effect === 'read')
+    return { ...rest, output: { kind: 'json', schema: output } } as unknown as Verb;
+  const traits = {
+    ...(countOf === undefined ? {} : { countOf }),
+    ...(hiddenInput === undefined ? {} : { hiddenInput }),
+    ...(isAnswerSecret === undefined ? {} : { isAnswerSecret }),
+  };
+  const schema = Type.Intersect([output, Type.Object({ operation_id: Type.String() })]);
+  const run: Run<Static<I>, unknown> = async (context, input, caller) => {
+    const { operations } = context;
+    const { operationId, answer, isReplayed } = await operations.run<Static<O>>({
+      verb: verb.name,
+      principal: caller.principal,
+      input: input as Readonly<Record<string, unknown>>,
+      key: caller.idempotency?.key,
+      signal: caller.signal,
+      ...traits,
+      run: (operationId) => verb.run(context, input, { ...caller, operationId }),
+    });
+    if (isReplayed) caller.idempotency?.onReplayed();
+    return { ...(answer as object), operation_id: operationId };
+  };
+  return { ...rest, output: { kind: 'json', schema }, run } as unknown as Verb;
 }
 
 /** A verb whose answer is a stream of bytes. */
@@ -88,28 +126,3 @@ export function defineStreamVerb<I extends TSchema>(
 }
 
 type Run<I, O> = (context: OpsContext, input: I, caller: Caller) => Promise<O>;
-
-function audited<I, O>(
-  verb: string,
-  run: Run<I, O>,
-  countOf: ((output: O) => number) | undefined,
-): Run<I, O> {
-  return async (context, input, caller) => {
-    const tell = (outcome: string, count: number | null): void =>
-      opsAudited.publish(() => ({
-        verb,
-        principal: caller.principal,
-        input: { ...(input as Readonly<Record<string, unknown>>) },
-        outcome,
-        count,
-      }));
-    try {
-      const output = await run(context, input, caller);
-      tell('done', countOf?.(output) ?? null);
-      return output;
-    } catch (error) {
-      tell(isMillraceError(error) ? error.code : 'BUG', null);
-      throw error;
-    }
-  };
-}

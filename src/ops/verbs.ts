@@ -1,3 +1,4 @@
+import { auditListVerb } from './audit-verbs.ts';
 import {
   deadDiscardVerb,
   deadListVerb,
@@ -34,6 +35,7 @@ export const verbs: readonly Verb[] = [
   tokensAddVerb,
   tokensListVerb,
   tokensRevokeVerb,
+  auditListVerb,
   queuesDeadListVerb,
   queuesReplayVerb,
   queuesPurgeVerb,

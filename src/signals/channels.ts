@@ -91,6 +91,7 @@ export interface DaemonNoticed {
 
 /** An act of an operator, done or refused (ING-916). */
 export interface OpsAudited {
+  readonly operation_id: string;
   readonly verb: string;
   readonly principal: string;
   /** What was asked for: names, filters, reasons; never a payload or a secret. */

@@ -195,8 +195,10 @@ describe('dead letters', () => {
     const tried = await runJson('dead', 'discard', second?.id ?? '', ...at());
     expect(tried).toMatchObject({ dry_run: true, count: 1 });
     expect((await list('--session', 'd2')).dead_letters).toHaveLength(1);
-    const done = await runJson('dead', 'discard', second?.id ?? '', '--yes', ...at());
+    const discard = ['dead', 'discard', second?.id ?? '', '--yes', '--idempotency-key', 'd2'];
+    const done = await runJson(...discard, ...at());
     expect(done).toMatchObject({ dry_run: false, count: 1 });
+    expect(await runJson(...discard, ...at())).toEqual(done);
     expect((await list('--session', 'd2')).dead_letters).toHaveLength(0);
     expect(await runJson('status', ...at())).toMatchObject({ dead: 1, discarded: 1, residual: 0 });
   });

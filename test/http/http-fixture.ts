@@ -52,6 +52,8 @@ export interface HttpBenchOptions extends BenchOptions {
   readonly allowedHosts?: readonly string[];
   readonly firstToken?: NewToken;
   readonly verbs?: readonly Verb[];
+  /** What verbs run in; the test's own need nothing. */
+  readonly context?: OpsContext;
   readonly timeouts?: Partial<HttpTimeouts>;
 }
 
@@ -78,7 +80,7 @@ export async function httpBench(options: HttpBenchOptions = {}): Promise<HttpBen
     ingest: bench.ingest,
     access,
     verbs: options.verbs ?? testVerbs(callers),
-    context: {} as OpsContext,
+    context: options.context ?? ({} as OpsContext),
     clock: systemClock,
     chance,
     health: () => health.now,

@@ -1,8 +1,9 @@
 import { Value } from 'typebox/value';
 import { openTokenStore } from '#access';
 import { createDeadLetters } from '#dead-letters';
+import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
-import { verbs, type Caller, type OpsContext, type Verb } from '#ops';
+import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
 import { seededChance } from '../support/chance.ts';
 
@@ -52,6 +53,7 @@ export async function openOps(
     clock,
     chance,
   });
+  const control = openControlDatabase(':memory:', { clock });
   const context: OpsContext = {
     queue,
     ledger: queue,
@@ -59,6 +61,7 @@ export async function openOps(
     drain,
     deadLetters: createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) }),
     tokens,
+    operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
     versions: {
       product: '0.1.0',

@@ -318,19 +318,17 @@ describe('dead letters', () => {
     const fixture = await drained();
     const [first] = await letterIds(fixture);
     const told = await audits(() => fixture.call('dead requeue', { id: first }));
-    expect(told).toEqual([
-      {
-        verb: 'dead requeue',
-        principal: 'operator',
-        input: { id: first },
-        outcome: 'done',
-        count: null,
-      },
-    ]);
+    const act = { verb: 'dead requeue', principal: 'operator', input: { id: first }, count: null };
+    const operation_id = expect.any(String) as string;
+    expect(told).toEqual([{ ...act, operation_id, outcome: 'done' }]);
     const refused = await audits(() => fixture.call('dead requeue', { id: first }));
     expect(refused).toMatchObject([{ outcome: 'DEAD_LETTER_STATE', count: null }]);
     const all = await audits(() => fixture.call('dead requeue of session', { session: 'b' }));
     expect(all).toMatchObject([{ outcome: 'done', count: 1 }]);
+    expect((await fixture.call('audit list', { limit: 2 }))['audit']).toMatchObject([
+      { verb: 'dead requeue of session', outcome: 'done', count: 1 },
+      { ...act, outcome: 'DEAD_LETTER_STATE' },
+    ]);
     await fixture.drained();
     expect(await fixture.call('status')).toMatchObject({ accepted: 10, dead: 2, residual: 0 });
   });
@@ -375,14 +373,10 @@ describe('dead letters', () => {
       { worker_key: testKey('a'), item_count: 1, last_ts: expect.any(Number) as number },
       { worker_key: testKey('b'), item_count: 1 },
     ]);
-    expect(await fixture.call('queues dead-letter replay', { worker_key: testKey('a') })).toEqual({
-      worker_key: testKey('a'),
-      replayed: 1,
-    });
-    expect(await fixture.call('queues dead-letter purge', { worker_key: 'b' })).toEqual({
-      worker_key: testKey('b'),
-      purged: 1,
-    });
+    const replayed = await fixture.call('queues dead-letter replay', { worker_key: testKey('a') });
+    expect(replayed).toMatchObject({ worker_key: testKey('a'), replayed: 1 });
+    const purged = await fixture.call('queues dead-letter purge', { worker_key: 'b' });
+    expect(purged).toMatchObject({ worker_key: testKey('b'), purged: 1 });
     await fixture.drained();
     expect(await fixture.call('status')).toMatchObject({ dead: 1, discarded: 1, residual: 0 });
   });

@@ -56,6 +56,7 @@ describe('log', () => {
     const lines = collect('info');
     const input = { session: 's1' };
     opsAudited.publish(() => ({
+      operation_id: 'op-1',
       verb: 'dead discard',
       principal: 'ops',
       input,
