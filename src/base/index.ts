@@ -1,7 +1,8 @@
 /**
  * base: words and tools that every room uses.
  *
- * Lives here: error class and dispositions, assertions, clock, chance, back-off, bytes (CRC-32C, sizes), bounded and lossless JSON.
+ * Lives here: error class and dispositions, assertions, clock, chance, back-off, bytes (CRC-32C, sizes), bounded and lossless JSON, the port of a
+ * worker thread.
  * Not here: anything that knows events, files, graphs or HTTP.
  * Promises: none of its own; D15 and D18 are held here.
  * May call: nothing. Called by: every room.
@@ -17,3 +18,4 @@ export * from './json.ts';
 export * from './canonical-json.ts';
 export * from './ascii-json.ts';
 export * from './json-members.ts';
+export * from './thread-port.ts';

@@ -44,7 +44,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
       chance,
       onStop: (error) => ground.fail(error),
     },
-    { settings: drainSettings(config) },
+    { settings: drainSettings(config), isThreaded: true },
   );
   const onAppended = (key: Parameters<Drain['wake']>[0]): void => drain.wake(key);
   const ingest = createIngest({

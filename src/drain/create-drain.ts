@@ -19,6 +19,7 @@ import { ByteBudget } from './byte-budget.ts';
 import type { Drain, DrainStatus, StopReport, WorkerView } from './drain.ts';
 import type { Engine } from './engine.ts';
 import { drainFailed } from './errors.ts';
+import { inlineFolder, type Folder } from './folder.ts';
 import { GroupApplier } from './group-applier.ts';
 import { Pauses } from './pauses.ts';
 import type { Fold } from './plan-batch.ts';
@@ -26,6 +27,7 @@ import { PositionWaiters } from './position-waiters.ts';
 import { Registry } from './registry.ts';
 import { runWorker } from './run-worker.ts';
 import { drainSettingsDefault, type DrainSettings } from './settings.ts';
+import { threadFolder } from './thread-folder.ts';
 import { Troubles } from './troubles.ts';
 
 export interface DrainDependencies {
@@ -48,6 +50,8 @@ export interface DrainOptions {
   readonly settings?: Partial<DrainSettings>;
   /** For tests; `fold` of room handlers otherwise. */
   readonly fold?: Fold;
+  /** Folds in a thread of its own; a fold of the tests' own never does. */
+  readonly isThreaded?: boolean;
 }
 
 /** Values written at once, over all keys. */
@@ -55,7 +59,9 @@ const putsMax = 8;
 
 export function createDrain(dependencies: DrainDependencies, options: DrainOptions = {}): Drain {
   const settings = { ...drainSettingsDefault, ...options.settings };
-  return new QueueDrain(dependencies, settings, options.fold ?? foldOfHandlers);
+  const { fold = foldOfHandlers, isThreaded = false } = options;
+  const folder = isThreaded ? threadFolder({ ...dependencies, settings }) : inlineFolder(fold);
+  return new QueueDrain(dependencies, settings, fold, folder);
 }
 
 class QueueDrain implements Drain {
@@ -73,7 +79,12 @@ class QueueDrain implements Drain {
   #isForeignGraph = false;
   #sweeping: Promise<void> = Promise.resolve();
 
-  constructor(dependencies: DrainDependencies, settings: DrainSettings, fold: Fold) {
+  constructor(
+    dependencies: DrainDependencies,
+    settings: DrainSettings,
+    fold: Fold,
+    folder: Folder,
+  ) {
     const { clock, graph, permit } = dependencies;
     this.#deps = dependencies;
     this.#settings = settings;
@@ -84,6 +95,7 @@ class QueueDrain implements Drain {
       ...dependencies,
       settings,
       fold,
+      folder,
       applier,
       troubles: this.#troubles,
       pauses: this.#pauses,
@@ -179,6 +191,7 @@ class QueueDrain implements Drain {
     const timer = clock.after(deadlineMs, () => resolve(false));
     const isClean = await Promise.race([ended, overdue]);
     timer.cancel();
+    await this.#engine.folder.close();
     return { isClean, abandonedKeys: this.#registry.runningCount };
   }
 

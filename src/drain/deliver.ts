@@ -1,9 +1,11 @@
 import { assert, messageOf, type MillraceError } from '#base';
+import type { SpilledValue } from '#handlers';
 import type { AppliedMark } from '#queue';
 import type { Cursor, Position } from '#record';
 import { batchCommitted, daemonNoticed, recordDead } from '#signals';
 import type { Engine } from './engine.ts';
-import type { GroupOutcome } from './group-applier.ts';
+import type { GroupOutcome, Offer } from './group-applier.ts';
+import type { PackedPlan } from './packed-plan.ts';
 import type { BatchPlan, PlannedStep } from './plan-batch.ts';
 import type { Worker } from './worker.ts';
 
@@ -15,15 +17,57 @@ export async function deliver(
   steps: readonly PlannedStep[],
   isAlone: boolean,
 ): Promise<GroupOutcome> {
-  await putValues(engine, steps);
-  if (engine.isStopping()) return { kind: 'stopped' };
   const { workspace, session } = plan;
-  return engine.applier.offer({
+  const part = {
     key: worker.key,
     workspace,
     session,
-    steps,
+    steps: steps.map(({ at, after, sha256, mutations, cursor }) => ({
+      at,
+      after,
+      sha256,
+      mutations,
+      cursor,
+    })),
+  };
+  const values = new Map(
+    steps.flatMap((step) => step.values.map((value) => [value.sha256, value])),
+  );
+  return offer(engine, worker, [...values.values()], {
+    part,
+    records: steps.length,
+    mutations: steps.reduce((sum, { mutations }) => sum + mutations.length, 0),
+    bytes: steps.reduce((sum, { bytes }) => sum + bytes, 0),
     isAlone,
+  });
+}
+
+/** The same for a batch that was packed where it was folded. */
+export function deliverPacked(
+  engine: Engine,
+  worker: Worker,
+  plan: PackedPlan,
+): Promise<GroupOutcome> {
+  const { workspace, session, packed, records, mutations, bytes, values } = plan;
+  const part = { key: worker.key, workspace, session, packed };
+  return offer(engine, worker, values, { part, records, mutations, bytes, isAlone: false });
+}
+
+async function offer(
+  engine: Engine,
+  worker: Worker,
+  values: readonly SpilledValue[],
+  offered: Omit<Offer, 'onWait'>,
+): Promise<GroupOutcome> {
+  if (values.length > 0)
+    await Promise.all(
+      values.map(({ sha256, bytes, mediaType }) =>
+        engine.putLimit(() => engine.objects.put(sha256, bytes, mediaType)),
+      ),
+    );
+  if (engine.isStopping()) return { kind: 'stopped' };
+  return engine.applier.offer({
+    ...offered,
     onWait(wait) {
       if (wait === undefined) return worker.moveTo('applying', 'the store is tried again');
       worker.noteFailure(wait.error);
@@ -32,23 +76,11 @@ export async function deliver(
   });
 }
 
-async function putValues(engine: Engine, steps: readonly PlannedStep[]): Promise<void> {
-  const values = new Map(
-    steps.flatMap((step) => step.values.map((value) => [value.sha256, value])),
-  );
-  if (values.size === 0) return;
-  await Promise.all(
-    [...values.values()].map(({ sha256, bytes, mediaType }) =>
-      engine.putLimit(() => engine.objects.put(sha256, bytes, mediaType)),
-    ),
-  );
-}
-
 /** Offset and cursor behind what the graph holds now, in one frame (ING-415). */
 export async function commitApplied(
   engine: Engine,
   worker: Worker,
-  plan: BatchPlan,
+  plan: Pick<BatchPlan, 'acceptedAt'>,
   last: { readonly after: Position; readonly sha256: string; readonly cursor: Cursor },
   records: number,
 ): Promise<void> {

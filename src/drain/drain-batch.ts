@@ -1,9 +1,11 @@
 import { assert } from '#base';
 import type { Batch, BatchItem } from '#queue';
 import type { Position } from '#record';
-import { bury, commitApplied, deliver } from './deliver.ts';
+import { bury, commitApplied, deliver, deliverPacked } from './deliver.ts';
 import type { Engine } from './engine.ts';
 import { commitSteps, isolate } from './isolate.ts';
+import type { FoldInput } from './folder.ts';
+import { isPacked } from './packed-plan.ts';
 import { planBatch, type BatchPlan } from './plan-batch.ts';
 import { planChunks } from './plan-chunks.ts';
 import type { Worker } from './worker.ts';
@@ -25,20 +27,34 @@ export async function drainBatch(
   while (items.length > 0) {
     if (engine.isStopping()) return 'stopped';
     assert(worker.baseline !== undefined, `the worker of ${worker.key} drains only when armed`);
-    const plan = planBatch({
+    const carried = await foldAndCarryOut(engine, worker, {
       key: worker.key,
       ...worker.baseline,
       items,
       spillBytes: engine.graph.spillBytes,
-      fold: engine.fold,
     });
-    const carried = await carryOut(engine, worker, plan);
     if (carried.kind === 'stopped') return 'stopped';
     if (carried.kind === 'done') return 'done';
     const { after } = carried;
     items = items.filter((item) => item.at >= after);
   }
   return 'done';
+}
+
+async function foldAndCarryOut(engine: Engine, worker: Worker, input: FoldInput): Promise<Carried> {
+  const plan = await engine.folder.plan(input);
+  if (engine.isStopping()) return { kind: 'stopped' };
+  if (!isPacked(plan)) return carryOut(engine, worker, plan);
+  const outcome = await deliverPacked(engine, worker, plan);
+  if (outcome.kind === 'stopped') return { kind: 'stopped' };
+  if (outcome.kind === 'failed') throw outcome.error;
+  if (outcome.kind === 'applied') {
+    await commitApplied(engine, worker, plan, plan.last, plan.records);
+    return { kind: 'done' };
+  }
+  // The store holds nothing of it: folded again, its steps are at hand to be cut (ING-537).
+  const whole = planBatch({ ...input, fold: engine.fold });
+  return isolate(engine, worker, whole, whole.steps, outcome.error);
 }
 
 async function carryOut(engine: Engine, worker: Worker, plan: BatchPlan): Promise<Carried> {

@@ -6,6 +6,7 @@ import type { QueueBackend, QueueLedger } from '#queue';
 import type { Key, Position } from '#record';
 import type { KeyArmer } from './arm-keys.ts';
 import type { ByteBudget } from './byte-budget.ts';
+import type { Folder } from './folder.ts';
 import type { GroupApplier } from './group-applier.ts';
 import type { Pauses } from './pauses.ts';
 import type { Fold } from './plan-batch.ts';
@@ -23,6 +24,7 @@ export interface Engine {
   readonly chance: Chance;
   readonly settings: DrainSettings;
   readonly fold: Fold;
+  readonly folder: Folder;
   readonly armer: KeyArmer;
   readonly applier: GroupApplier;
   readonly held: ByteBudget;

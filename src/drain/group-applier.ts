@@ -8,23 +8,23 @@ import {
   type MillraceError,
 } from '#base';
 import { fenceLost, type FencePermit } from '#fence';
-import type { GraphStore, GroupPart } from '#graph';
-import type { Key } from '#record';
+import type { AnyPart, GraphStore } from '#graph';
 import { applyRetried, groupApplied } from '#signals';
 import { afterFailure } from './after-failure.ts';
 import { applyFailed, drainFailed } from './errors.ts';
 import { Pauses } from './pauses.ts';
-import type { PlannedStep } from './plan-batch.ts';
 import { planHalves } from './plan-chunks.ts';
 import type { DrainSettings } from './settings.ts';
 import type { Troubles } from './troubles.ts';
 
 /** Consecutive folded records of one key that want to be in the graph. */
 export interface Offer {
-  readonly key: Key;
-  readonly workspace: string;
-  readonly session: string;
-  readonly steps: readonly PlannedStep[];
+  /** What the store needs and no more: it may be another thread, and what it is given is copied. */
+  readonly part: AnyPart;
+  readonly records: number;
+  readonly mutations: number;
+  /** Estimate of what the store has to write. */
+  readonly bytes: number;
   /** Suspected: it gets a transaction of its own, so that nobody else is tried again for it. */
   readonly isAlone: boolean;
   /** Tells of each wait for the store, and with `undefined` of its end. */
@@ -114,8 +114,8 @@ export class GroupApplier {
     let records = 0;
     let bytes = 0;
     for (const one of this.#ready) {
-      records += one.steps.length;
-      bytes += bytesOf(one);
+      records += one.records;
+      bytes += one.bytes;
       const isFull = group.length > 0 && (records > groupRecordsMax || bytes > groupBytesMax);
       if (one.isAlone || isFull) break;
       group.push(one);
@@ -138,7 +138,7 @@ export class GroupApplier {
       }
       if (answer === 'stop-all') return settleAll(left, { kind: 'failed', error });
       const named =
-        answer === 'stop-key' ? left.filter(({ key }) => key === error.details['key']) : [];
+        answer === 'stop-key' ? left.filter(({ part }) => part.key === error.details['key']) : [];
       const kind = answer === 'stop-key' ? 'failed' : 'refused';
       if (left.length === 1) return settleAll(left, { kind, error });
       if (named.length === 0) return this.#runHalves(left);
@@ -160,15 +160,18 @@ export class GroupApplier {
     if (!permit.isLive) return fenceLost({ domain, generation });
     const startedMs = clock.monotonic();
     try {
-      await graph.apply(permit, group.map(partOf));
+      await graph.apply(
+        permit,
+        group.map(({ part }) => part),
+      );
     } catch (error) {
       return isMillraceError(error) ? error : this.#classify(group, error);
     }
     this.#recovered();
     groupApplied.publish(() => ({
       keys: group.length,
-      records: group.reduce((sum, { steps }) => sum + steps.length, 0),
-      mutations: group.reduce((sum, { steps }) => sum + mutationCount(steps), 0),
+      records: group.reduce((sum, { records }) => sum + records, 0),
+      mutations: group.reduce((sum, { mutations }) => sum + mutations, 0),
       durationMs: clock.monotonic() - startedMs,
     }));
     return undefined;
@@ -184,7 +187,7 @@ export class GroupApplier {
 
   /** What no plug has classified is the record's fault only if the store is well at the same time (ING-536). */
   async #classify(group: readonly Ready[], error: unknown): Promise<MillraceError> {
-    const key = group.map((one) => one.key).join(', ');
+    const key = group.map(({ part }) => part.key).join(', ');
     const reason = messageOf(error);
     try {
       await this.#deps.graph.probe();
@@ -214,28 +217,4 @@ export class GroupApplier {
 
 function settleAll(group: readonly Ready[], outcome: GroupOutcome): void {
   for (const { settle } of group) settle(outcome);
-}
-
-/** What the store needs and no more: it may be another thread, and what it is given is copied. */
-function partOf({ key, workspace, session, steps }: Ready): GroupPart {
-  return {
-    key,
-    workspace,
-    session,
-    steps: steps.map(({ at, after, sha256, mutations, cursor }) => ({
-      at,
-      after,
-      sha256,
-      mutations,
-      cursor,
-    })),
-  };
-}
-
-function bytesOf({ steps }: Ready): number {
-  return steps.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-function mutationCount(steps: readonly PlannedStep[]): number {
-  return steps.reduce((sum, { mutations }) => sum + mutations.length, 0);
 }

@@ -16,3 +16,4 @@ export { bindParameters } from './queries/bind-parameters.ts';
 export { queryRowsMax, type NamedQuery, type QueryParameter } from './queries/named-query.ts';
 export { namedQueries, namedQuery } from './queries/named-queries.ts';
 export * from './store.ts';
+export * from './packed-part.ts';

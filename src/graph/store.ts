@@ -1,6 +1,7 @@
 import type { FencePermit } from '#fence';
 import type { Cursor, Key, Position } from '#record';
 import type { Mutation } from './mutation.ts';
+import type { AnyPart } from './packed-part.ts';
 
 /** One record, folded. */
 export interface Step {
@@ -68,7 +69,7 @@ export interface GraphStore {
    * One transaction: fence check, mutations, derived values, rows (ING-533). Steps at or below a key's row are left out (ING-539). A failure
    * leaves the store as it was and never changes the group handed in (ING-851).
    */
-  apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void>;
+  apply(permit: FencePermit, group: readonly AnyPart[]): Promise<void>;
   /** Sets rows as ordered, null removes one; takes over the guards of another root. Only for `graph adopt` (ING-542). */
   adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void>;
   digest(): Promise<GraphDigest>;

@@ -154,9 +154,11 @@ function faultyGraph(inner: GraphStore, faults: Faults): GraphStore {
       return inner.armKeys(permit, keys);
     },
     async apply(permit, group) {
-      await faults.beforeApply?.(group);
+      // Folded here, so nothing comes packed.
+      const parts = group as readonly GroupPart[];
+      await faults.beforeApply?.(parts);
       await inner.apply(permit, group);
-      faults.afterApply?.(group);
+      faults.afterApply?.(parts);
     },
     adopt: (permit, rows) => inner.adopt(permit, rows),
     digest: () => inner.digest(),

@@ -1,5 +1,12 @@
 import { FencePermit } from '#fence';
-import type { AppliedRow, GraphStore, GroupPart, Mutation } from '#graph';
+import {
+  packSteps,
+  stepsOf,
+  type AnyPart,
+  type AppliedRow,
+  type GraphStore,
+  type Mutation,
+} from '#graph';
 import type { Key } from '#record';
 import { openMemoryGraph } from '../support/memory-graph.ts';
 
@@ -34,11 +41,12 @@ function eachMutation(
       inner.apply(
         permit,
         group.map((part) => ({
-          ...part,
-          steps: part.steps.map((step) => ({
-            ...step,
-            mutations: step.mutations.flatMap(change),
-          })),
+          key: part.key,
+          workspace: part.workspace,
+          session: part.session,
+          packed: packSteps(
+            stepsOf(part).map((step) => ({ ...step, mutations: step.mutations.flatMap(change) })),
+          ),
         })),
       ),
   });
@@ -47,7 +55,7 @@ function eachMutation(
 async function forgetRows(
   inner: GraphStore,
   permit: FencePermit,
-  group: readonly GroupPart[],
+  group: readonly AnyPart[],
 ): Promise<void> {
   const rows = new Map<Key, AppliedRow | null>(group.map(({ key }) => [key, null]));
   await inner.adopt(permit, rows);

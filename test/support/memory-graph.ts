@@ -10,7 +10,10 @@ import {
   graphUnavailable,
   nodeLine,
   queryUnknown,
+  stepsOf,
+  type AnyPart,
   type AppliedRow,
+  type AppliedStep,
   type GraphDigest,
   type GraphStats,
   type GraphStore,
@@ -30,6 +33,10 @@ import {
   type NodeState,
 } from '../../src/graph/node-state.ts';
 import { planSteps } from '../../src/graph/plan-steps.ts';
+
+interface UnpackedPart extends Omit<GroupPart, 'steps'> {
+  readonly steps: readonly AppliedStep[];
+}
 
 interface KeptEdge {
   readonly workspace: string;
@@ -116,11 +123,11 @@ class MapGraph implements MemoryGraph {
     return new Map(keys.map((key) => [key, this.#content.rows.get(key) ?? null]));
   }
 
-  async apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void> {
+  async apply(permit: FencePermit, group: readonly AnyPart[]): Promise<void> {
     await this.#answering();
     if (!permit.isLive) this.#checkPermit(permit);
-    for (const { session, steps } of group)
-      for (const { mutations } of steps) checkMutations(session, mutations);
+    for (const part of group)
+      for (const { mutations } of stepsOf(part)) checkMutations(part.session, mutations);
     const failure = this.#failures.shift();
     if (failure !== undefined) throw failure;
     this.#checkPermit(permit);
@@ -130,7 +137,7 @@ class MapGraph implements MemoryGraph {
     this.#guard(permit);
     for (const [workspace, changed] of changes) keep(this.#content, workspace, changed);
     for (const [key, row] of rows) this.#content.rows.set(key, row);
-    this.applied.push(group);
+    this.applied.push(group as readonly GroupPart[]);
   }
 
   async adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void> {
@@ -200,7 +207,7 @@ class MapGraph implements MemoryGraph {
     this.#content.mark = { domain, generation, holder };
   }
 
-  #plan(part: GroupPart, rows: Map<Key, AppliedRow>): GroupPart[] {
+  #plan(part: AnyPart, rows: Map<Key, AppliedRow>): UnpackedPart[] {
     const row = rows.get(part.key);
     if (row !== undefined && row.rootId !== this.#rootId)
       throw graphMismatch({
@@ -208,11 +215,12 @@ class MapGraph implements MemoryGraph {
         expected: this.#rootId,
         found: row.rootId,
       });
-    const planned = planSteps(part.steps, row?.position);
+    const planned = planSteps(stepsOf(part), row?.position);
     if (planned === undefined) return [];
     const { after: position, sha256 } = planned.last;
     rows.set(part.key, { rootId: this.#rootId, position, sha256 });
-    return [{ ...part, steps: planned.steps }];
+    const { key, workspace, session } = part;
+    return [{ key, workspace, session, steps: planned.steps }];
   }
 }
 

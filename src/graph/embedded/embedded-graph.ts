@@ -1,28 +1,22 @@
-import type { Chance, Clock } from '#base';
+import { besideModule, ThreadPort, type Chance, type Clock } from '#base';
 import { fenceLost, type FencePermit } from '#fence';
 import type { Key } from '#record';
-import { checkMutations } from '../check-mutations.ts';
-import { graphMismatch } from '../errors.ts';
+import { graphMismatch, graphUnavailable } from '../errors.ts';
 import type { FenceMark } from '../fence-mark.ts';
 import { bindParameters } from '../queries/bind-parameters.ts';
+import type { AnyPart } from '../packed-part.ts';
 import { limitParameter } from '../queries/named-query.ts';
 import { namedQuery } from '../queries/named-queries.ts';
-import type {
-  AppliedRow,
-  GraphDigest,
-  GraphStats,
-  GraphStore,
-  GroupPart,
-  QueryResult,
-} from '../store.ts';
-import { besideModule, ThreadPort } from './thread-port.ts';
-import type {
-  Opened,
-  ReaderRequest,
-  RowEntry,
-  WirePart,
-  WriterRequest,
-  WriterStart,
+import type { AppliedRow, GraphDigest, GraphStats, GraphStore, QueryResult } from '../store.ts';
+import { encodeGroup } from './encode-group.ts';
+import {
+  decodeFailure,
+  type Failure,
+  type Opened,
+  type ReaderRequest,
+  type RowEntry,
+  type WriterRequest,
+  type WriterStart,
 } from './wire.ts';
 
 export interface EmbeddedGraphOptions {
@@ -64,8 +58,9 @@ export async function openEmbeddedGraph(options: EmbeddedGraphOptions): Promise<
     }),
     clock,
     chance,
+    ...failures,
   });
-  const opened = await writer.open();
+  const opened = (await writer.open()) as Opened;
   known.graphId = opened.graphId;
   const reader = (): ThreadPort<ReaderRequest> =>
     new ThreadPort<ReaderRequest>({
@@ -73,12 +68,18 @@ export async function openEmbeddedGraph(options: EmbeddedGraphOptions): Promise<
       startData: () => ({ path, ...known }),
       clock,
       chance,
+      ...failures,
     });
   const threads = { writer, queries: reader(), scans: reader() };
   const graph = new EmbeddedGraph(options, opened, threads);
   if (options.permit !== undefined) await armOrClose(graph, options.permit);
   return graph;
 }
+
+const failures = {
+  unavailable: (reason: string): Error => graphUnavailable({ reason }),
+  decodeFailure: (failure: unknown): Error => decodeFailure(failure as Failure),
+};
 
 async function armOrClose(graph: GraphStore, permit: FencePermit): Promise<void> {
   try {
@@ -120,11 +121,11 @@ class EmbeddedGraph implements GraphStore {
     return new Map(rows as readonly (readonly [Key, AppliedRow | null])[]);
   }
 
-  async apply(permit: FencePermit, group: readonly GroupPart[]): Promise<void> {
+  async apply(permit: FencePermit, group: readonly AnyPart[]): Promise<void> {
     const fence = liveMark(permit);
-    const parts = group.map(wirePart);
     const { rootId } = this.#options;
-    await this.#threads.writer.call({ kind: 'apply', fence, rootId, group: JSON.stringify(parts) });
+    const bytes = encodeGroup(group);
+    await this.#threads.writer.call({ kind: 'apply', fence, rootId, group: bytes }, [bytes.buffer]);
   }
 
   async adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void> {
@@ -178,16 +179,4 @@ function liveMark(permit: FencePermit): FenceMark {
   const { domain, generation, holder } = permit;
   if (!permit.isLive) throw fenceLost({ domain, generation });
   return { domain, generation, holder };
-}
-
-function wirePart({ key, workspace, session, steps }: GroupPart): WirePart {
-  return {
-    key,
-    workspace,
-    session,
-    steps: steps.map(({ after, sha256, mutations }) => {
-      checkMutations(session, mutations);
-      return { after, sha256, mutations };
-    }),
-  };
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fenceStale } from '#fence';
 import type { Position } from '#record';
+import { checkMutations } from '../check-mutations.ts';
 import { graphMismatch } from '../errors.ts';
 import { checkFence, type FenceMark } from '../fence-mark.ts';
 import { mergeGroup, type PartMutations } from '../merge-group.ts';
@@ -111,6 +112,7 @@ export class GraphWriter {
   /** The steps that are not applied yet, behind the key's row, which moves to the last of them. */
   #advance(fence: FenceMark, rootId: string, part: WirePart): PartMutations[] {
     const { key, workspace, session } = part;
+    for (const { mutations } of part.steps) checkMutations(session, mutations);
     const row = this.#row(key);
     if (row !== undefined && row.rootId !== rootId)
       throw graphMismatch({ thing: `the row of ${key}`, expected: rootId, found: row.rootId });

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert, systemClock, type Timer } from '#base';
+import { assert, systemClock, type ThreadReply, type ThreadRequest, type Timer } from '#base';
 import { graphUnavailable } from '../errors.ts';
 import { namedQuery } from '../queries/named-queries.ts';
 import { digestOf, exportChunks, statsOf } from './export-lines.ts';
 import { openForReading } from './open-database.ts';
 import { QueryRunner } from './run-query.ts';
-import { encodeFailure, type ReaderRequest, type Reply, type Request } from './wire.ts';
+import { encodeFailure, type ReaderRequest } from './wire.ts';
 import type { ThreadStart } from './wire.ts';
 
 /** A reader's thread: queries on one connection, each export on one of its own, so that it stays at its instant. */
@@ -83,7 +83,7 @@ function answer(database: DatabaseSync, runner: QueryRunner, request: ReaderRequ
   }
 }
 
-function send(reply: Reply): void {
+function send(reply: ThreadReply): void {
   const result = 'result' in reply ? reply.result : undefined;
   const transfer = result instanceof Uint8Array ? [result.buffer as ArrayBuffer] : [];
   port?.postMessage(reply, transfer);
@@ -91,7 +91,7 @@ function send(reply: Reply): void {
 
 function serve(database: DatabaseSync): void {
   const runner = new QueryRunner(database, systemClock);
-  port?.on('message', ({ id, request }: Request<ReaderRequest>) => {
+  port?.on('message', ({ id, request }: ThreadRequest<ReaderRequest>) => {
     try {
       send({ id, result: answer(database, runner, request) });
     } catch (error) {

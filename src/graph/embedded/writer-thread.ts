@@ -1,15 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '#base';
+import { assert, giveWay, type ThreadReply, type ThreadRequest } from '#base';
 import { GraphWriter } from './graph-writer.ts';
 import { openForWriting } from './open-database.ts';
-import { encodeFailure, type Reply, type Request, type WirePart } from './wire.ts';
+import { encodeFailure, type WirePart } from './wire.ts';
 import type { WriterRequest, WriterStart } from './wire.ts';
 
 /** The writer's thread: one request after another, in the order in which they came. */
 const port = parentPort;
 assert(port !== null, 'this is a worker thread');
 
-function reply(answer: Reply): void {
+function reply(answer: ThreadReply): void {
   port?.postMessage(answer);
 }
 
@@ -21,7 +21,7 @@ function answer(writer: GraphWriter, request: WriterRequest): unknown {
       return writer.apply(
         request.fence,
         request.rootId,
-        JSON.parse(request.group) as readonly WirePart[],
+        JSON.parse(textOf(request.group)) as readonly WirePart[],
       );
     case 'adopt':
       return writer.adopt(request.fence, request.rows);
@@ -32,8 +32,12 @@ function answer(writer: GraphWriter, request: WriterRequest): unknown {
   }
 }
 
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}
+
 function serve(writer: GraphWriter): void {
-  port?.on('message', ({ id, request }: Request<WriterRequest>) => {
+  port?.on('message', ({ id, request }: ThreadRequest<WriterRequest>) => {
     try {
       reply({ id, result: answer(writer, request) });
     } catch (error) {
@@ -43,6 +47,7 @@ function serve(writer: GraphWriter): void {
   });
 }
 
+giveWay();
 try {
   const { database, opened } = openForWriting(workerData as WriterStart);
   serve(new GraphWriter(database));

@@ -1,5 +1,5 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from 'node:assert/strict';
-import type { GroupPart } from '#graph';
+import { packSteps, type GroupPart } from '#graph';
 import { positionAt, stepAt } from '../../support/graph-fixtures.ts';
 import { testKey } from '../../support/queue-fixtures.ts';
 import {
@@ -41,6 +41,23 @@ export const rowChecks: readonly GraphCheck[] = [
         position: positionAt(3),
         sha256: stepAt(3, []).sha256,
       });
+    },
+  },
+  {
+    name: 'takes the steps of a part as text as it takes them as values, and leaves out the same of them (P12, ING-539)',
+    async run(harness) {
+      const store = await harness.open();
+      await store.apply(permit, [log(2)]);
+      const before = await store.digest();
+      const { steps, ...named } = log(4);
+      await store.apply(permit, [{ ...named, packed: packSteps(steps.slice(0, 2)) }]);
+      deepStrictEqual(await store.digest(), before);
+      const other = part('other', [[node('other', 'other', ['Session'], { text: 'ü\u2028"' })]]);
+      await store.apply(permit, [{ ...named, packed: packSteps(steps) }, other]);
+      strictEqual((await readNode(store, 's'))?.properties['last'], 4);
+      strictEqual((await readNode(store, 'other'))?.properties['text'], 'ü\u2028"');
+      const rows = await store.armKeys(permit, [key]);
+      strictEqual(rows.get(key)?.position, positionAt(4));
     },
   },
   {

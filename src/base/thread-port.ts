@@ -1,7 +1,20 @@
+import { constants, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { assert, backoffMs, messageOf, type Backoff, type Chance, type Clock } from '#base';
-import { graphUnavailable } from '../errors.ts';
-import { decodeFailure, type Opened, type Reply, type Request } from './wire.ts';
+import { assert } from './assert.ts';
+import { backoffMs, type Backoff } from './backoff.ts';
+import type { Chance } from './chance.ts';
+import type { Clock } from './clock.ts';
+import { messageOf } from './errors.ts';
+
+export interface ThreadRequest<R> {
+  readonly id: number;
+  readonly request: R;
+}
+
+/** Answer 0, which not every thread gives, tells that it is ready, or why not. */
+export type ThreadReply =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly failure: unknown };
 
 /** Requests that may wait for one thread; more are refused with "later" (P9). */
 const pendingMax = 1024;
@@ -13,6 +26,10 @@ export interface ThreadPortOptions {
   readonly source: URL;
   /** Made anew for each start, since a restart must find the graph that was open before. */
   readonly startData: () => unknown;
+  /** The error of a request that the thread cannot take, or took with it. */
+  readonly unavailable: (reason: string) => Error;
+  /** A failure as the thread sent it. */
+  readonly decodeFailure: (failure: unknown) => Error;
   readonly clock: Clock;
   readonly chance: Chance;
 }
@@ -23,7 +40,7 @@ interface Waiter {
 }
 
 /**
- * The main thread's end of a graph thread. A thread that dies takes its requests with it, GRAPH_UNAVAILABLE each, and is started again by the
+ * The main thread's end of a worker thread. A thread that dies takes its requests with it, `unavailable` each, and is started again by the
  * first request after a wait that doubles up to 30 s. It holds the process open only while requests wait.
  */
 export class ThreadPort<R extends { readonly kind: string }> {
@@ -40,20 +57,20 @@ export class ThreadPort<R extends { readonly kind: string }> {
   }
 
   /** Starts the thread now; resolves with what it found in the file. */
-  open(): Promise<Opened> {
+  open(): Promise<unknown> {
     this.#start();
-    return this.#waitFor(0) as Promise<Opened>;
+    return this.#waitFor(0);
   }
 
-  /** One request; starts the thread where it is not running. */
-  call(request: R): Promise<unknown> {
+  /** One request; starts the thread where it is not running. What is in `handedOver` is the thread's from then on, and no copy is made. */
+  call(request: R, handedOver: readonly ArrayBuffer[] = []): Promise<unknown> {
     const refusal = this.#refusal();
-    if (refusal !== undefined) return Promise.reject(graphUnavailable({ reason: refusal }));
+    if (refusal !== undefined) return Promise.reject(this.#options.unavailable(refusal));
     const worker = this.#worker ?? this.#start();
     const id = this.#nextId;
     this.#nextId += 1;
-    const message: Request<R> = { id, request };
-    worker.postMessage(message, []);
+    const message: ThreadRequest<R> = { id, request };
+    worker.postMessage(message, handedOver);
     return this.#waitFor(id);
   }
 
@@ -90,7 +107,7 @@ export class ThreadPort<R extends { readonly kind: string }> {
     const { source, startData } = this.#options;
     const worker = new Worker(source, { workerData: startData() });
     this.#worker = worker;
-    worker.on('message', (reply: Reply) => this.#settle(worker, reply));
+    worker.on('message', (reply: ThreadReply) => this.#settle(worker, reply));
     worker.on('error', (error) => this.#fail(worker, `its thread died: ${messageOf(error)}`));
     worker.on('exit', () => this.#fail(worker, 'its thread ended'));
     worker.unref();
@@ -104,23 +121,23 @@ export class ThreadPort<R extends { readonly kind: string }> {
     });
   }
 
-  #settle(worker: Worker, reply: Reply): void {
+  #settle(worker: Worker, reply: ThreadReply): void {
     if (worker !== this.#worker) return;
     const isOpening = reply.id === 0;
     if ('failure' in reply && isOpening) {
-      this.#lose(worker, decodeFailure(reply.failure));
+      this.#lose(worker, this.#options.decodeFailure(reply.failure));
       return;
     }
     if (!isOpening) this.#failures = 0;
     const waiter = this.#pending.get(reply.id);
     this.#pending.delete(reply.id);
     if (this.#pending.size === 0) worker.unref();
-    if ('failure' in reply) waiter?.reject(decodeFailure(reply.failure));
+    if ('failure' in reply) waiter?.reject(this.#options.decodeFailure(reply.failure));
     else waiter?.resolve(reply.result);
   }
 
   #fail(worker: Worker, reason: string): void {
-    if (worker === this.#worker) this.#lose(worker, graphUnavailable({ reason }));
+    if (worker === this.#worker) this.#lose(worker, this.#options.unavailable(reason));
   }
 
   /** All that waited for the thread fails alike; what it had begun is known by its row once it is back. */
@@ -140,4 +157,17 @@ export class ThreadPort<R extends { readonly kind: string }> {
 /** The file beside a module, with the extension that the module itself has: .ts in the sources, .js in the package. */
 export function besideModule(source: URL, moduleUrl: string): URL {
   return moduleUrl.endsWith('.ts') ? source : new URL(source.href.replace(/\.ts$/, '.js'));
+}
+
+/**
+ * Lets the calling thread, and it alone, give way: while the cores are busy it gets about a tenth of what others get, else all it wants. So
+ * admission goes before the drain under load, and the drain never starves. Linux alone counts threads like this; elsewhere nothing happens.
+ */
+export function giveWay(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // A sandbox may forbid it, and then the threads share as equals.
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ThreadPort } from '../../src/graph/embedded/thread-port.ts';
+import { MillraceError, ThreadPort } from '#base';
 import { seededChance } from '../support/chance.ts';
 import { fakeClock, type FakeClock } from '../support/clock.ts';
 
@@ -15,15 +15,17 @@ function makePort(opens: () => boolean = () => true): {
   const port = new ThreadPort<Order>({
     source: new URL('./mortal-thread.ts', import.meta.url),
     startData: () => ({ opens: opens() }),
+    unavailable: (reason) => new MillraceError('AWAY', 'retry', reason, {}),
+    decodeFailure: (failure) => Object.assign(new Error(), failure),
     clock,
     chance: seededChance(1),
   });
   return { port, clock };
 }
 
-const away = { code: 'GRAPH_UNAVAILABLE', disposition: 'retry' };
+const away = { code: 'AWAY', disposition: 'retry' };
 
-describe('the port of a graph thread', () => {
+describe('the port of a worker thread', () => {
   it('fails all that waits when the thread dies, and starts another after a wait', async () => {
     const { port, clock } = makePort();
     expect(await port.open()).toEqual({ graphId: 'g', spillBytes: 1 });
