@@ -1,4 +1,4 @@
-import { deadLetterState, type AppendInput } from '#queue';
+import { deadLetterState, isForeign, type AppendInput } from '#queue';
 import { contentDigest } from '#record';
 import type { Flight, LiveKey } from './live-key.ts';
 import { letterIdAt, positionAt, type StoredId } from './stored-key.ts';
@@ -56,8 +56,8 @@ function twinName({ key, eventId }: AppendInput): string {
 }
 
 function judgeOne(live: LiveKey, input: AppendInput, request: Request): Verdict | Flight {
-  const owner = live.stored?.owner ?? live.claim?.owner ?? input.principal;
-  if (owner !== input.principal && input.mayWriteForeign !== true)
+  const owner = live.claim?.owner ?? live.stored?.owner ?? null;
+  if (isForeign(owner, input))
     return live.claim === undefined ? { kind: 'foreign', owner } : live.claim.flight;
   if (input.settles !== undefined) return judgeSettling(live, input, input.settles);
   if (input.eventId === undefined) return store(live, input);

@@ -1,5 +1,5 @@
 import { assert } from '#base';
-import type { AppendInput } from '#queue';
+import { ownerAfter, type AppendInput } from '#queue';
 import type { Stored } from './admission.ts';
 import type { Engine } from './engine.ts';
 import type { Frame } from './frame-line.ts';
@@ -50,7 +50,10 @@ export function countDuplicate({ stored }: LiveKey): void {
 }
 
 function reserve({ live, input, settles }: PlacedRecord, flight: Flight): void {
-  if (live.stored === undefined) live.claim ??= { owner: input.principal, flight };
+  const ownerBefore = live.claim?.owner ?? live.stored?.owner ?? null;
+  const owner = ownerAfter(ownerBefore, input.principal);
+  const isFirst = live.stored === undefined && live.claim === undefined;
+  if (isFirst || owner !== ownerBefore) live.claim = { owner, flight };
   if (input.eventId !== undefined) live.ids.set(input.eventId, flight);
   if (settles !== undefined) live.settling.set(settles, flight);
 }
@@ -65,6 +68,7 @@ function take(engine: Engine, one: PlacedRecord): void {
   const { live, input, settles, record } = one;
   const stored = (live.stored ??= openKey(engine, live, input));
   change(engine.store, stored, () => {
+    stored.owner = ownerAfter(stored.owner, input.principal);
     stored.records.push(record);
     const { totals } = stored;
     if (settles === undefined) stored.totals = { ...totals, accepted: totals.accepted + 1 };
@@ -85,7 +89,7 @@ function openKey(engine: Engine, live: LiveKey, input: AppendInput): StoredKey {
     key: live.key,
     workspace: input.workspace,
     session: input.session,
-    owner: input.principal,
+    owner: null,
     epoch: live.epoch,
     records: [],
     ids: new Map(),

@@ -13,8 +13,8 @@ export interface LiveKey {
   readonly epoch: string;
   nextOffset: number;
   stored: StoredKey | undefined;
-  /** Who will own the key when the frame that opens it is durable. */
-  claim: { readonly owner: string; readonly flight: Flight } | undefined;
+  /** Who will own the key when the first frame that names somebody is durable. */
+  claim: { readonly owner: string | null; readonly flight: Flight } | undefined;
   /** Event ids whose record is on its way (ING-520). */
   readonly ids: Map<string, Flight>;
   /** Letters whose outcome is on its way (ING-714). */

@@ -30,7 +30,7 @@ export interface StoredKey {
   readonly key: Key;
   readonly workspace: string;
   readonly session: string;
-  readonly owner: string;
+  owner: string | null;
   readonly epoch: string;
   readonly records: StoredRecord[];
   readonly ids: Map<string, StoredId>;

@@ -1,5 +1,5 @@
+import { anonymousPrincipal } from '#record';
 import { tokenInvalid } from './errors.ts';
-import { localName } from './principal.ts';
 import { isScope, scopes } from './scopes.ts';
 import type { NewToken } from './token-store.ts';
 import type { StoredToken } from './tokens-file.ts';
@@ -17,8 +17,8 @@ export function checkNewToken(
     throw refused(
       'its name must be 1 to 128 letters, digits or . _ @ -, beginning with a letter or digit',
     );
-  if (token.name === localName)
-    throw refused(`the name "${localName}" stands for senders without a token`);
+  if (token.name === anonymousPrincipal)
+    throw refused(`the name "${anonymousPrincipal}" stands for senders without a token`);
   const unknown = token.scopes.find((scope) => !isScope(scope));
   if (unknown !== undefined)
     throw refused(`${JSON.stringify(unknown)} is no scope; there are ${scopes.join(', ')}`);

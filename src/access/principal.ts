@@ -1,3 +1,4 @@
+import { anonymousPrincipal } from '#record';
 import { forbidden } from './errors.ts';
 import { scopes, type Scope } from './scopes.ts';
 
@@ -9,12 +10,9 @@ export interface Principal {
   readonly workspaces: readonly string[] | undefined;
 }
 
-/** No token may take this name. */
-export const localName = 'local';
-
 /** Everybody on a loopback listener while no token exists: the machine's own users are trusted. */
 export const localPrincipal: Principal = {
-  name: localName,
+  name: anonymousPrincipal,
   scopes: new Set(scopes),
   workspaces: undefined,
 };

@@ -3,7 +3,7 @@ import { isMillraceError } from '#base';
 /** What to type next, by code; where a message already says it, nothing. */
 const commands: Readonly<Record<string, string>> = {
   DAEMON_UNREACHABLE: 'millrace serve',
-  AUTH_REQUIRED: 'millrace tokens add NAME --root DIR',
+  AUTH_REQUIRED: 'millrace tokens add ops --scope ops:read ops:write ingest:read --root DIR',
   UNAUTHENTICATED: 'millrace tokens add NAME, then --token TOKEN or MILLRACE_TOKEN',
   FORBIDDEN: 'millrace tokens list',
   SESSION_UNKNOWN: 'millrace sessions list',

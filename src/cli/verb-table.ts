@@ -251,6 +251,11 @@ const deadCommands: readonly VerbCommand[] = [
   },
 ];
 
+const withoutOperator = [
+  '--without-operator',
+  'though no token with ops:write is left: tokens are then managed while the daemon is stopped',
+] as const;
+
 const tokenCommands: readonly VerbCommand[] = [
   {
     verb: 'tokens add',
@@ -260,25 +265,21 @@ const tokenCommands: readonly VerbCommand[] = [
       ['--scope <scope...>', 'what it may do (default: ingest:write, ingest:read)'],
       ['--workspace <name...>', 'workspaces it may use (default: all)'],
       ['--expires <time>', 'RFC 3339 time after which it is refused'],
+      withoutOperator,
     ],
     isAct: true,
     examples: [
-      'millrace tokens add agents',
       'millrace tokens add ops --scope ops:read ops:write ingest:read',
+      'millrace tokens add agents',
     ],
     input: (options, args) => ({
       name: args[0],
       scopes: options['scope'],
       workspaces: options['workspace'],
       expires_at: options['expires'],
+      without_operator: options['withoutOperator'],
     }),
-    render: (answer) => {
-      const scopes = answer['scopes'] as readonly string[];
-      const note = scopes.includes('ops:write')
-        ? ''
-        : '\nThis token manages no tokens; once one exists, that needs a token with ops:write, or a stopped daemon and --root.';
-      return facts(answer) + note;
-    },
+    render: (answer) => facts(answer),
   },
   {
     verb: 'tokens list',
@@ -292,11 +293,11 @@ const tokenCommands: readonly VerbCommand[] = [
     verb: 'tokens revoke',
     words: 'tokens revoke <name>',
     summary: 'refuse a token from now on',
-    options: [['--yes', 'really revoke']],
+    options: [['--yes', 'really revoke'], withoutOperator],
     isDestructive: true,
     isAct: true,
     examples: ['millrace tokens revoke agents --yes'],
-    input: (_options, args) => ({ name: args[0] }),
+    input: (options, args) => ({ name: args[0], without_operator: options['withoutOperator'] }),
     render: (answer) => facts(answer),
   },
 ];

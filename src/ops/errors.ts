@@ -20,6 +20,17 @@ export const tokenUnknown: ErrorFactory<{ name: string }> = defineError(
   ({ name }) => `there is no token called ${name}; "millrace tokens list" shows them all`,
 );
 
+/** With the first token everybody needs one; without an operator's nobody could make or revoke any on the running daemon. */
+export const operatorMissing: ErrorFactory<{ name: string; act: 'add' | 'revoke' }> = defineError(
+  'OPERATOR_MISSING',
+  'reject',
+  ({ name, act }) =>
+    (act === 'add'
+      ? `"${name}" would be the first token and has no ops:write: from then on nobody could manage tokens on the running daemon. Make one for the operator first ("millrace tokens add ops --scope ops:read ops:write ingest:read")`
+      : `"${name}" is the last token with ops:write for all workspaces: without it nobody could manage tokens on the running daemon. Make another first`) +
+    ', or say --without-operator: then tokens are managed while it is stopped, with --root',
+);
+
 export const waitTimedOut: ErrorFactory<{ until: string; timeoutMs: number; pending: number }> =
   defineError(
     'WAIT_TIMED_OUT',

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
-import { forbidden, type TokenView } from '#access';
-import { tokenUnknown } from './errors.ts';
+import { forbidden, type NewToken, type TokenView } from '#access';
+import type { Clock } from '#base';
+import { operatorMissing, tokenUnknown } from './errors.ts';
 import { type Caller, type Verb, defineVerb } from './verb.ts';
 
 const tokenRow = Type.Object({
@@ -31,6 +32,18 @@ function requirePowerOver(caller: Caller, workspaces: readonly string[] | undefi
   });
 }
 
+/** Whether a token can manage all others on a running daemon. */
+function isOperator(
+  { scopes, workspaces, expiresAt }: NewToken | TokenView,
+  clock: Clock,
+): boolean {
+  const isLive = expiresAt === undefined || Date.parse(expiresAt) > clock.now();
+  return scopes.includes('ops:write') && workspaces === undefined && isLive;
+}
+
+/** A caller says this who knows that nobody will manage tokens on the running daemon. */
+const withoutOperator = { without_operator: Type.Optional(Type.Boolean()) };
+
 const scopesDefault = ['ingest:write', 'ingest:read'];
 
 export const tokensAddVerb: Verb = defineVerb({
@@ -44,6 +57,7 @@ export const tokensAddVerb: Verb = defineVerb({
       scopes: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
       workspaces: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
       expires_at: Type.Optional(Type.String()),
+      ...withoutOperator,
     },
     { additionalProperties: false },
   ),
@@ -52,12 +66,17 @@ export const tokensAddVerb: Verb = defineVerb({
   http: { method: 'POST', path: '/v1/tokens' },
   async run(context, input, caller) {
     requirePowerOver(caller, input.workspaces);
-    const { token, view } = await context.tokens.add({
-      name: input.name,
-      scopes: input.scopes ?? scopesDefault,
-      ...(input.workspaces === undefined ? {} : { workspaces: input.workspaces }),
-      ...(input.expires_at === undefined ? {} : { expiresAt: input.expires_at }),
-    });
+    const { name, scopes = scopesDefault, workspaces, expires_at: expiresAt } = input;
+    const wanted: NewToken = {
+      name,
+      scopes,
+      ...(workspaces === undefined ? {} : { workspaces }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    };
+    const isFirst = (await context.tokens.list()).length === 0;
+    if (isFirst && !isOperator(wanted, context.clock) && input.without_operator !== true)
+      throw operatorMissing({ name, act: 'add' });
+    const { token, view } = await context.tokens.add(wanted);
     return { token, ...rowOf(view) };
   },
 });
@@ -78,12 +97,24 @@ export const tokensRevokeVerb: Verb = defineVerb({
   summary: 'refuse a token from now on',
   effect: 'destroy',
   scope: 'ops:write',
-  input: Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
+  input: Type.Object(
+    { name: Type.String({ minLength: 1 }), ...withoutOperator },
+    { additionalProperties: false },
+  ),
   output: Type.Object({ name: Type.String(), revoked: Type.Literal(true) }),
   http: { method: 'DELETE', path: '/v1/tokens/{name}' },
   async run(context, input, caller) {
-    const known = (await context.tokens.list()).find(({ name }) => name === input.name);
+    const tokens = await context.tokens.list();
+    const known = tokens.find(({ name }) => name === input.name);
     if (known !== undefined) requirePowerOver(caller, known.workspaces);
+    const rest = tokens.filter((token) => token !== known);
+    const isLastOperator =
+      known !== undefined &&
+      isOperator(known, context.clock) &&
+      rest.length > 0 &&
+      !rest.some((token) => isOperator(token, context.clock));
+    if (isLastOperator && input.without_operator !== true)
+      throw operatorMissing({ name: input.name, act: 'revoke' });
     if (!(await context.tokens.revoke(input.name))) throw tokenUnknown({ name: input.name });
     return { name: input.name, revoked: true as const };
   },

@@ -10,7 +10,7 @@ export interface AppendInput {
   readonly eventId?: string;
   /** The id was made by a format (D21): equal ids are duplicates whatever their content (ING-517). */
   readonly isDerivedId?: boolean;
-  /** Who sends it; the first writer owns the session (ING-915). */
+  /** Who sends it; the first that is not anonymous owns the session (ING-915, `ownerAfter`). */
   readonly principal: string;
   /** The principal may write into sessions of others (scope `ops:write`). */
   readonly mayWriteForeign?: boolean;

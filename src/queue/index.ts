@@ -14,5 +14,6 @@ export * from './limits.ts';
 export * from './locks.ts';
 export type * from './log-structured.ts';
 export * from './owner-thread.ts';
+export * from './ownership.ts';
 export * from './protocol.ts';
 export * from './require-capability.ts';

@@ -16,6 +16,7 @@ export * from './parse-cursor.ts';
 export * from './cursor-map.ts';
 export * from './log-record.ts';
 export * from './accepted-event.ts';
+export * from './anonymous.ts';
 export * from './parse-event.ts';
 export * from './build-line.ts';
 export * from './parse-line.ts';

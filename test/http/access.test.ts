@@ -32,6 +32,16 @@ describe('tokens over HTTP', () => {
     expect((await request({ body: own, headers })).status).toBe(401);
   });
 
+  it('go on with sessions that were begun without one, the first as their owner (ING-915)', async () => {
+    const { request, header } = await bench();
+    expect((await request({ body: event() })).status).toBe(202);
+    const first = await header({ name: 'first', scopes: ['ingest:write'] });
+    const second = await header({ name: 'second', scopes: ['ingest:write'] });
+    expect((await request({ body: event(), headers: first })).status).toBe(202);
+    const refused = await request({ body: event(), headers: second });
+    expect([refused.status, refused.json.error?.code]).toEqual([403, 'SESSION_OWNER_MISMATCH']);
+  });
+
   it('stop working when they expire', async () => {
     const { request, header, clock } = await bench();
     const expiresAt = new Date(clock.now() + 1000).toISOString();

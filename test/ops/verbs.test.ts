@@ -382,12 +382,14 @@ describe('dead letters', () => {
   });
 });
 
+const alone = { without_operator: true };
+
 describe('tokens', () => {
   it('makes one whose secret is shown once and never again, not in the audit either (ING-018)', async () => {
     const fixture = await openHere();
     let made: Row = {};
     const told = await audits(async () => {
-      made = await fixture.call('tokens add', { name: 'agents', workspaces: ['w'] });
+      made = await fixture.call('tokens add', { name: 'agents', workspaces: ['w'], ...alone });
     });
     const secret = String(made['token']);
     expect(made).toMatchObject({ name: 'agents', scopes: ['ingest:write', 'ingest:read'] });
@@ -402,7 +404,7 @@ describe('tokens', () => {
 
   it('refuses a token from its revocation on, and an unknown name', async () => {
     const fixture = await openHere();
-    await fixture.call('tokens add', { name: 'agents' });
+    await fixture.call('tokens add', { name: 'agents', ...alone });
     expect(await fixture.call('tokens revoke', { name: 'agents' })).toMatchObject({
       revoked: true,
     });
@@ -415,7 +417,7 @@ describe('tokens', () => {
   it('lets nobody give itself more workspaces than it has', async () => {
     const fixture = await openHere();
     const limited = limitedTo('w');
-    await fixture.call('tokens add', { name: 'all' });
+    await fixture.call('tokens add', { name: 'all', ...alone });
     await fixture.call('tokens add', { name: 'own', workspaces: ['w'] }, limited);
     for (const workspaces of [undefined, ['w', 'other']])
       await expect(

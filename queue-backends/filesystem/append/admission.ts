@@ -4,6 +4,7 @@ import {
   type DeadLetterRecord,
   deadLetterState,
   sessionQuarantined,
+  isForeign,
 } from '#queue';
 import { type Key, contentDigest, parsePosition } from '#record';
 import type { DedupEntry } from '#state';
@@ -107,8 +108,10 @@ function twinName({ key, eventId }: AppendInput): string {
 function judgeOne(request: Request, input: AppendInput): Verdict | undefined {
   const state = request.engine.table.get(input.key);
   assert(state !== undefined, `${input.key} is in memory before it is judged`);
-  if (state.owner !== null && state.owner !== input.principal && input.mayWriteForeign !== true) {
-    if (state.opening !== undefined) return later(request, state.opening);
+  if (isForeign(state.owner, input)) {
+    // Who claims the key may fail to (ING-127).
+    const claim = state.opening ?? state.claiming;
+    if (claim !== undefined) return later(request, claim);
     return { kind: 'foreign', owner: state.owner };
   }
   if (input.settles !== undefined) return judgeSettling(request, state, input, input.settles);

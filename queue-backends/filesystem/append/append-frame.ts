@@ -34,6 +34,8 @@ interface KeyPart {
   /** Those of `duplicates` that waited before this request. */
   readonly carried: number;
   readonly isOpening: boolean;
+  /** The key is open, and this frame gives it its owner. */
+  readonly isClaiming: boolean;
   readonly ownerBefore: string | null;
 }
 
@@ -73,9 +75,10 @@ export class AppendFrame implements JournalEntry {
       const carried = state.pendingDuplicates;
       const count = carried + (duplicates.get(state) ?? 0);
       const isOpening = !state.isOpen && state.opening === undefined;
-      keys.push(keyOf(state, count, isOpening));
       const ownerBefore = ownersBefore.get(state) ?? null;
-      return { state, duplicates: count, carried, isOpening, ownerBefore };
+      const isClaiming = !isOpening && ownersBefore.has(state) && state.owner !== ownerBefore;
+      keys.push(keyOf(state, count, { isOpening, isClaiming }));
+      return { state, duplicates: count, carried, isOpening, isClaiming, ownerBefore };
     });
     this.#records = recordsOf(placed, states);
     const meta: AppendMeta = { keys, records: this.#records, t: this.#acceptedMs };
@@ -88,8 +91,9 @@ export class AppendFrame implements JournalEntry {
   }
 
   #reserve(): void {
-    for (const { state, isOpening, duplicates, carried } of this.#parts) {
+    for (const { state, isOpening, isClaiming, duplicates, carried } of this.#parts) {
       if (isOpening) state.opening = this.settled;
+      if (isClaiming) state.claiming = this.settled;
       this.#engine.pendingDuplicates += duplicates - carried;
       state.pendingDuplicates = 0;
     }
@@ -123,7 +127,8 @@ export class AppendFrame implements JournalEntry {
   /** Recovery does the same from the payload. */
   durable(): void {
     const engine = this.#engine;
-    for (const { state, isOpening } of this.#parts) {
+    for (const { state, isOpening, isClaiming } of this.#parts) {
+      if (isClaiming) state.claiming = undefined;
       if (!isOpening) continue;
       if (state.ordinal === 0) engine.totals.keys += 1;
       state.isOpen = true;
@@ -172,13 +177,14 @@ export class AppendFrame implements JournalEntry {
 
   /** Everything that waits behind it fails with it, so positions go on from the durable end: no hole and no ghost (QFS-03). */
   failed(error: MillraceError): void {
-    for (const { state, duplicates, carried, isOpening, ownerBefore } of this.#parts) {
+    for (const part of this.#parts) {
+      const { state, duplicates, carried, isOpening, isClaiming, ownerBefore } = part;
       state.nextOffset = state.end;
       settleDuplicates(this.#engine, state, carried, false);
       this.#engine.pendingDuplicates -= duplicates - carried;
-      if (!isOpening) continue;
-      state.opening = undefined;
-      state.owner = ownerBefore;
+      if (isOpening) state.opening = undefined;
+      if (isClaiming) state.claiming = undefined;
+      if (isOpening || isClaiming) state.owner = ownerBefore;
     }
     for (const { state, input, settles } of this.#placed) {
       if (settles !== undefined) state.settling.delete(settles.id);
@@ -190,12 +196,17 @@ export class AppendFrame implements JournalEntry {
   }
 }
 
-function keyOf(state: KeyState, duplicates: number, isOpening: boolean): AppendKey {
+function keyOf(
+  state: KeyState,
+  duplicates: number,
+  { isOpening, isClaiming }: { readonly isOpening: boolean; readonly isClaiming: boolean },
+): AppendKey {
   return {
     k: state.key,
     e: state.epoch,
     o: state.ordinal,
     ...(isOpening ? { open: openingOf(state) } : {}),
+    ...(isClaiming && state.owner !== null ? { own: state.owner } : {}),
     ...(duplicates === 0 ? {} : { dup: duplicates }),
   };
 }

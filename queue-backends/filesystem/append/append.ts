@@ -6,6 +6,7 @@ import {
   type KeyGuard,
   draining,
   queueWriteFailed,
+  ownerAfter,
 } from '#queue';
 import { type Key, contentDigest } from '#record';
 import {
@@ -170,7 +171,7 @@ function place(
   const length = storedBytes(input.raw);
   const offset = state.nextOffset;
   state.nextOffset += length;
-  state.owner ??= input.principal;
+  state.owner = ownerAfter(state.owner, input.principal);
   return { state, input, offset, length, settles };
 }
 

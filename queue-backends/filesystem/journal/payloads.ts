@@ -23,6 +23,8 @@ export interface AppendKey {
   readonly e: string;
   readonly o: number;
   readonly open?: EpochOpening;
+  /** Who owns the key from this frame on, where nobody did before (ING-915). */
+  readonly own?: string;
   /** Duplicates answered since the key's last frame (ING-717). */
   readonly dup?: number;
 }

@@ -183,6 +183,7 @@ async function applyAppend(replay: Replay, frame: Replayed): Promise<void> {
     meet(replay, state);
     if (isTaken[index] !== true) continue;
     state.totals.duplicates += meta.keys[index]?.dup ?? 0;
+    state.owner = meta.keys[index]?.own ?? state.owner;
     replay.appliedTo.set(state.key, frame.sequence);
   }
 }

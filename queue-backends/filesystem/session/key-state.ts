@@ -41,7 +41,7 @@ export interface CountedFrame {
 
 /**
  * What the process knows of one key. It changes in two ways only: by a frame that became durable, and by reservations of frames on their way
- * (`nextOffset`, `opening`, `commitInFlight`, ids and letters in flight), which a failure takes back.
+ * (`nextOffset`, `opening`, `claiming`, `commitInFlight`, ids and letters in flight), which a failure takes back.
  */
 export interface KeyState {
   readonly key: Key;
@@ -71,6 +71,8 @@ export interface KeyState {
   isOpen: boolean;
   /** Set while the epoch's opening frame is on its way. */
   opening: Flight | undefined;
+  /** Set while the frame that gives an open key its owner is on its way. */
+  claiming: Flight | undefined;
   /** Session folder with generation file and offset record exists. */
   hasFolder: boolean;
   isFolderSynced: boolean;
@@ -157,6 +159,7 @@ export function newKeyState(
     isLogSuspect: false,
     isOpen: false,
     opening: undefined,
+    claiming: undefined,
     hasFolder: false,
     isFolderSynced: false,
     areNamesUncertain: false,

@@ -3,6 +3,7 @@ import { testKey, testRecord } from '../../support/queue-fixtures.ts';
 import type { QueueCheck } from './harness.ts';
 import {
   append,
+  afterCrash,
   appendWhenWell,
   assertBooks,
   assertChained,
@@ -192,6 +193,57 @@ export const appendChecks: readonly QueueCheck[] = [
       const [still] = await again.append([testRecord({ principal: 'bob' })]);
       strictEqual(still?.status, 'foreign');
       await assertBooks(again, { accepted: 3 });
+    },
+  },
+  {
+    name: 'gives a key to nobody who need not prove who they are (ING-915)',
+    async run(harness) {
+      let queue = await harness.open();
+      await append(queue, testRecord({ principal: 'local' }));
+      strictEqual((await statusOf(queue, testKey())).owner, null);
+      queue = await harness.reopen();
+      const [claiming, other, local] = await Promise.all(
+        ['ann', 'bob', 'local'].map(async (principal) => {
+          const mayWriteForeign = principal === 'local';
+          return (await queue.append([testRecord({ principal, mayWriteForeign })]))[0]?.status;
+        }),
+      );
+      deepStrictEqual([claiming, other, local], ['queued', 'foreign', 'queued']);
+      queue = await harness.reopen();
+      strictEqual((await statusOf(queue, testKey())).owner, 'ann');
+      deepStrictEqual(await queue.append([testRecord({ principal: 'bob' })]), [
+        { status: 'foreign', owner: 'ann' },
+      ]);
+      await assertBooks(queue, { accepted: 3 });
+    },
+  },
+  {
+    name: 'keeps who claimed a key through a crash (ING-915)',
+    needs: ['crash'],
+    async run(harness) {
+      const queue = await harness.open();
+      await append(queue, testRecord({ principal: 'local' }));
+      await append(queue, testRecord({ principal: 'ann' }));
+      const again = await afterCrash(harness);
+      strictEqual((await statusOf(again, testKey())).owner, 'ann');
+      await assertBooks(again, { accepted: 2 });
+    },
+  },
+  {
+    name: 'makes nobody the owner of an ownerless key by a request that failed (ING-127)',
+    needs: ['faults'],
+    async run(harness) {
+      const queue = await harness.open();
+      await append(queue, testRecord({ principal: 'local' }));
+      faultsOf(harness).failSyncs(1);
+      await assertCode(
+        queue.append([testRecord({ principal: 'ann' })]),
+        'QUEUE_WRITE_FAILED',
+        'retry',
+      );
+      const [first] = await appendWhenWell(queue, [testRecord({ principal: 'bob' })]);
+      strictEqual(first?.status, 'queued');
+      strictEqual((await statusOf(queue, testKey())).owner, 'bob');
     },
   },
   {
