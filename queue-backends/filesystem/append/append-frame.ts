@@ -1,4 +1,4 @@
-import type { MillraceError } from '#base';
+import { crc32c, crc32cCombine, type MillraceError } from '#base';
 import type { AppendInput } from '#queue';
 import { settleDuplicates } from './duplicates.ts';
 import { type Engine, noteBacklog } from '../engine.ts';
@@ -112,16 +112,18 @@ export class AppendFrame implements JournalEntry {
     }
   }
 
-  write(buffer: Buffer, at: number): void {
+  write(buffer: Buffer, at: number): number {
     buffer.writeUInt32LE(this.#meta.length, at);
     let end = at + appendMetaOffset + this.#meta.copy(buffer, at + appendMetaOffset);
+    let crc = crc32c(buffer.subarray(at, end));
     const lines: Uint8Array[] = [];
-    for (const { input } of this.#placed) {
-      const start = end;
-      end = writeStored(buffer, start, input.raw);
-      lines.push(buffer.subarray(start, end));
+    for (const { input, length } of this.#placed) {
+      crc = crc32cCombine(crc, writeStored(buffer, end, input.raw), length);
+      lines.push(buffer.subarray(end, end + length));
+      end += length;
     }
     this.#lines = lines;
+    return crc;
   }
 
   /** Recovery does the same from the payload. */
@@ -151,7 +153,7 @@ export class AppendFrame implements JournalEntry {
     if (placed === undefined || record === undefined || bytes === undefined) return;
     const { state, input, offset, length, settles } = placed;
     const before = state.end - state.committed;
-    addToTail(state, { offset, bytes });
+    addToTail(state, { offset, bytes, isOwn: true });
     state.end = offset + length;
     state.endRecords += 1;
     if (before === 0) state.oldestMs = this.#acceptedMs;

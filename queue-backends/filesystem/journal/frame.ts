@@ -1,4 +1,4 @@
-import { crc32c, formatTooNew } from '#base';
+import { crc32c, crc32cCombine, formatTooNew } from '#base';
 
 /**
  * The journal's unit (QFS-01), little endian, padded to 8 bytes so that a scan can find its way again after damage:
@@ -68,12 +68,13 @@ export function frameBytes(payloadBytes: number): number {
   return Math.ceil((frameHeaderBytes + payloadBytes) / alignment) * alignment;
 }
 
-/** Writes the header in front of a payload that lies at `at + frameHeaderBytes` already. */
+/** Writes the header in front of a payload that lies at `at + frameHeaderBytes` already, and whose CRC the caller may know. */
 export function sealFrame(
   buffer: Buffer,
   at: number,
   payloadBytes: number,
   header: FrameHeader,
+  payloadCrc?: number,
 ): void {
   buffer.writeUInt32LE(payloadBytes, at);
   buffer.writeUInt32LE(0, at + 4);
@@ -86,8 +87,11 @@ export function sealFrame(
   writeUInt64(buffer, header.synced, at + 32);
   buffer.writeUInt32LE(header.groupIndex, at + 40);
   buffer.writeUInt32LE(header.groupCount, at + 44);
-  const end = at + frameHeaderBytes + payloadBytes;
-  buffer.writeUInt32LE(crc32c(buffer.subarray(at, end)), at + 4);
+  const start = at + frameHeaderBytes;
+  const end = start + payloadBytes;
+  const crc = payloadCrc ?? crc32c(buffer.subarray(start, end));
+  const headerCrc = crc32c(buffer.subarray(at, start));
+  buffer.writeUInt32LE(crc32cCombine(headerCrc, crc, payloadBytes), at + 4);
   buffer.fill(0, end, at + frameBytes(payloadBytes));
 }
 

@@ -19,8 +19,8 @@ export interface JournalEntry {
   readonly kind: FrameKind;
   readonly payloadBytes: number;
   readonly recordCount: number;
-  /** Puts the payload into the group's buffer; what it keeps of the buffer stays valid. */
-  write(buffer: Buffer, at: number): void;
+  /** Puts the payload into the group's buffer and returns its CRC where it knows it; what it keeps of the buffer stays valid. */
+  write(buffer: Buffer, at: number): number | undefined;
   durable(sequence: number): void;
   failed(error: MillraceError): void;
 }
@@ -221,8 +221,8 @@ export class Journal {
     const buffer = Buffer.allocUnsafeSlow(bytes);
     let at = 0;
     for (const [index, entry] of group.entries()) {
-      entry.write(buffer, at + frameHeaderBytes);
-      sealFrame(buffer, at, entry.payloadBytes, {
+      const payloadCrc = entry.write(buffer, at + frameHeaderBytes);
+      const header = {
         kind: entry.kind,
         salt: segment.salt,
         sequence: first + index,
@@ -230,7 +230,8 @@ export class Journal {
         synced: this.#durable,
         groupIndex: index,
         groupCount: group.length,
-      });
+      };
+      sealFrame(buffer, at, entry.payloadBytes, header, payloadCrc);
       at += frameBytes(entry.payloadBytes);
     }
     return buffer;

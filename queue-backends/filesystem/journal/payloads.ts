@@ -160,7 +160,7 @@ export interface TenurePayload {
 
 export interface EncodedPayload {
   readonly payloadBytes: number;
-  write(buffer: Buffer, at: number): void;
+  write(buffer: Buffer, at: number): undefined;
 }
 
 export function encodeJson(value: unknown): EncodedPayload {

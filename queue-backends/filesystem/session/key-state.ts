@@ -14,6 +14,8 @@ export interface TailLine {
   readonly offset: number;
   /** The stored form, line break included. */
   readonly bytes: Uint8Array;
+  /** Written by this process in this life, so its checksum is right. */
+  readonly isOwn?: boolean;
 }
 
 /** Resolves true when a frame became durable, false when it failed; never rejects. */

@@ -19,16 +19,16 @@ export function storedBytes(raw: Uint8Array): number {
   return raw.length + storedExtraBytes;
 }
 
-/** Writes the stored form of `raw` at `at` and returns the end. */
+/** Writes the stored form of `raw` at `at`, `storedBytes(raw)` long, and returns the CRC of all of it: the frame around it needs no second look. */
 export function writeStored(buffer: Buffer, at: number, raw: Uint8Array): number {
   const body = raw.length - 1;
-  buffer.set(body === raw.length ? raw : raw.subarray(0, body), at);
-  const crc = crc32c(buffer.subarray(at, at + body));
-  let end = at + body;
-  end += crcMember.copy(buffer, end);
+  buffer.set(raw, at);
+  const crc = crc32c(raw.subarray(0, body));
+  const behind = at + body;
+  let end = behind + crcMember.copy(buffer, behind);
   end += buffer.write(hexOfCrc(crc), end, 'latin1');
   end += tail.copy(buffer, end);
-  return end;
+  return crc32c(buffer.subarray(behind, end), crc);
 }
 
 /** The record in a stored line (line break included or not); undefined when its checksum or form is wrong. */
@@ -45,8 +45,17 @@ export function readStored(line: Uint8Array): Uint8Array | undefined {
     body + crcMember.length + crcDigits,
   );
   if (stored !== hexOfCrc(crc32c(bytes.subarray(0, body)))) return undefined;
-  const raw = Buffer.allocUnsafe(body + 1);
-  bytes.copy(raw, 0, 0, body);
-  raw[body] = 0x7d;
+  return rawOf(bytes, body);
+}
+
+/** The record in a stored line, line break included, that this process made and never gave away: its checksum needs no look. */
+export function recordOfOwn(line: Uint8Array): Uint8Array {
+  return rawOf(line, line.length - storedExtraBytes - 1);
+}
+
+function rawOf(line: Uint8Array, bodyBytes: number): Uint8Array {
+  const raw = Buffer.allocUnsafe(bodyBytes + 1);
+  raw.set(line.subarray(0, bodyBytes), 0);
+  raw[bodyBytes] = 0x7d;
   return raw;
 }

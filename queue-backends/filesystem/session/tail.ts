@@ -1,7 +1,7 @@
 import type { KeyState, TailLine } from './key-state.ts';
 
 /** Lines stay in memory for the drain after they were written, up to this many bytes of one key and of all keys. */
-const warmTailBytesMax = 256 * 1024;
+const warmTailBytesMax = 1024 * 1024;
 const warmMemoryBytesMax = 64 * 1024 * 1024;
 
 export function addToTail(state: KeyState, line: TailLine): void {
