@@ -1,6 +1,6 @@
 import type { ConceptMutation, Properties } from './mutation.ts';
 
-type ConceptKind = ConceptMutation['concept'];
+type ConceptKind = ConceptMutation['concept'] | 'Agent';
 
 /** Property that holds the name, as in the predecessor's graph. */
 const nameProperties: Readonly<Record<ConceptKind, string>> = {

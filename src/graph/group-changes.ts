@@ -6,6 +6,8 @@ export interface GraphReader {
   node(workspace: string, id: string): NodeState | undefined;
   /** All facts about a session. */
   facts(workspace: string, session: string): readonly ToldFact[];
+  /** Concepts to which the HAS_AGENT edges of a session's node lead. */
+  agents(workspace: string, sessionNode: string): readonly string[];
   /** Edges of the derived types that lead into a session's node. */
   parentEdges(workspace: string, sessionNode: string): readonly StoredParentEdge[];
 }
@@ -20,7 +22,7 @@ export interface StoredParentEdge {
 export interface GroupChanges {
   readonly nodes: ReadonlyMap<string, NodeChange>;
   readonly edges: ReadonlyMap<string, EdgeChange>;
-  readonly facts: readonly FactChange[];
+  readonly factChanges: readonly FactChange[];
   readonly conceptSources: readonly ConceptSource[];
 }
 
@@ -44,9 +46,9 @@ export interface FactChange extends ToldFact {
   readonly about: string;
 }
 
-/** Which session named a concept, and when first. */
+/** Which session names a concept, and when first; without a time the session names it no more. A concept without any source is gone. */
 export interface ConceptSource {
   readonly id: string;
   readonly session: string;
-  readonly occurredAt: string;
+  readonly occurredAt: string | undefined;
 }

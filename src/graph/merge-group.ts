@@ -1,5 +1,6 @@
 import { sessionNodeId } from '#record';
-import { conceptNodeId, conceptOfId } from './concept.ts';
+import { conceptNodeId, conceptOfId, type Concept } from './concept.ts';
+import { deriveAgents, type AgentDraft } from './derive-agents.ts';
 import {
   deriveSession,
   parentEdgeProperties,
@@ -7,9 +8,10 @@ import {
   type ParentEdge,
   type ToldFact,
 } from './derive/derive-session.ts';
+import { selfAgent } from './derive/resolve-agent.ts';
 import type { ConceptSource, EdgeChange, GraphReader, GroupChanges } from './group-changes.ts';
 import { mergeConcept, mergeDerived, mergeEdge, mergeOwned, mergeStub } from './merge-node.ts';
-import type { ConceptMutation, EdgeEnd, EdgeMutation, Mutation } from './mutation.ts';
+import type { ConceptMutation, EdgeEnd, EdgeMutation, Mutation, Properties } from './mutation.ts';
 import type { EdgeState, NodeState } from './node-state.ts';
 import type { GroupPart } from './store.ts';
 
@@ -40,12 +42,14 @@ export function mergeGroup(
 }
 
 /** The part of a group in one workspace, as it grows. Edges never cross workspaces. */
-class WorkspaceDraft implements GroupChanges {
+class WorkspaceDraft implements GroupChanges, AgentDraft {
   readonly nodes: Map<string, { readonly before: NodeState | undefined; after: NodeState }> =
     new Map();
   readonly edges: Map<string, EdgeChange> = new Map();
   readonly conceptSources: ConceptSource[] = [];
   readonly #facts = new Map<string, Map<string, ToldFact>>();
+  /** Owner → delegations that it wrote in this group. */
+  readonly #delegations = new Map<string, Set<string>>();
   readonly #touched = new Set<string>();
   readonly #reader: GraphReader;
   readonly #workspace: string;
@@ -55,7 +59,7 @@ class WorkspaceDraft implements GroupChanges {
     this.#workspace = workspace;
   }
 
-  get facts(): GroupChanges['facts'] {
+  get factChanges(): GroupChanges['factChanges'] {
     return [...this.#facts].flatMap(([about, told]) =>
       [...told.values()].map((fact) => ({ about, ...fact })),
     );
@@ -65,6 +69,7 @@ class WorkspaceDraft implements GroupChanges {
     switch (mutation.kind) {
       case 'node':
         this.#change(mutation.id, mutation.owner, (state) => mergeOwned(state, mutation));
+        if (mutation.labels.includes('Delegation')) this.#wrote(mutation.owner, mutation.id);
         break;
       case 'stub':
         this.#ensure(mutation);
@@ -85,9 +90,71 @@ class WorkspaceDraft implements GroupChanges {
     }
   }
 
-  /** Each session once: what one derives changes no other. */
+  /** First what each session's facts say of itself, then what follows for others. */
   derive(): void {
     for (const session of this.#touched) this.#deriveOne(session);
+    deriveAgents(this, this.#touched, this.#delegations);
+  }
+
+  node(id: string): NodeState | undefined {
+    return this.#node(id);
+  }
+
+  facts(session: string): readonly ToldFact[] {
+    const facts = new Map<string, ToldFact>();
+    for (const told of this.factsBefore(session)) facts.set(factKey(told), told);
+    for (const [key, told] of this.#facts.get(session) ?? []) facts.set(key, told);
+    return [...facts.values()];
+  }
+
+  factsBefore(session: string): readonly ToldFact[] {
+    return this.#reader.facts(this.#workspace, session);
+  }
+
+  news(session: string): readonly ToldFact[] {
+    return [...(this.#facts.get(session)?.values() ?? [])];
+  }
+
+  typeOf(session: string): string | undefined {
+    return sessionTypeOf(this.#node(sessionNodeId(session)));
+  }
+
+  typeBefore(session: string): string | undefined {
+    const id = sessionNodeId(session);
+    const known = this.nodes.get(id);
+    return sessionTypeOf(known === undefined ? this.#node(id) : known.before);
+  }
+
+  agentsBefore(sessionNode: string): readonly string[] {
+    return this.#reader.agents(this.#workspace, sessionNode);
+  }
+
+  putEdge(change: EdgeChange): void {
+    this.#put(change);
+  }
+
+  nameConcept(concept: Concept, session: string, occurredAt: string): void {
+    const id = conceptNodeId(concept);
+    this.#change(id, null, (state) => mergeConcept(state, concept));
+    this.conceptSources.push({ id, session, occurredAt });
+  }
+
+  dropConcept(id: string, session: string): void {
+    this.conceptSources.push({ id, session, occurredAt: undefined });
+  }
+
+  setDerived(delegation: string, owner: string, properties: Properties): void {
+    this.#change(delegation, owner, (state) =>
+      mergeDerived(state ?? mergeStub(undefined, owner, ['Delegation', 'SST_EVENT']), {
+        labels: [],
+        properties,
+      }),
+    );
+  }
+
+  #wrote(owner: string, delegation: string): void {
+    const known = this.#delegations.get(owner) ?? new Set<string>();
+    this.#delegations.set(owner, known.add(delegation));
   }
 
   #node(id: string): NodeState | undefined {
@@ -120,9 +187,7 @@ class WorkspaceDraft implements GroupChanges {
 
   #mergeConcept(session: string, mutation: ConceptMutation): void {
     const concept = { kind: mutation.concept, name: mutation.name };
-    const id = conceptNodeId(concept);
-    this.#change(id, null, (state) => mergeConcept(state, concept));
-    this.conceptSources.push({ id, session, occurredAt: mutation.occurredAt });
+    this.nameConcept(concept, session, mutation.occurredAt);
   }
 
   #mergeEdge(mutation: EdgeMutation): void {
@@ -152,20 +217,24 @@ class WorkspaceDraft implements GroupChanges {
     this.#facts.set(about, facts);
     facts.set(factKey(told), { source: told.source, fact: told.fact });
     this.#touched.add(about);
+    this.#tellParent(about, told);
     const parent =
       told.fact.type === 'started' || told.fact.type === 'forked' ? told.fact.parent : null;
     if (parent !== null)
       this.#ensure({ id: sessionNodeId(parent), owner: parent, labels: ['Session'] });
   }
 
+  #tellParent(child: string, { source, fact }: ToldFact): void {
+    if (fact.type !== 'spawned' || fact.agent !== selfAgent) return;
+    const { parent, delegation, occurredAt } = fact;
+    this.#tell(parent, { source, fact: { type: 'delegated', delegation, child, occurredAt } });
+  }
+
   #deriveOne(session: string): void {
     const id = sessionNodeId(session);
-    const facts = new Map<string, ToldFact>();
-    for (const told of this.#reader.facts(this.#workspace, session)) facts.set(factKey(told), told);
-    for (const [key, told] of this.#facts.get(session) ?? []) facts.set(key, told);
     this.#ensure({ id, owner: session, labels: ['Session'] });
     const isWritten = this.#node(id)?.isWritten ?? false;
-    const derived = deriveSession(session, [...facts.values()], isWritten);
+    const derived = deriveSession(session, this.facts(session), isWritten);
     this.#change(id, session, (state) =>
       mergeDerived(state ?? mergeStub(undefined, session, ['Session']), derived),
     );
@@ -189,6 +258,12 @@ class WorkspaceDraft implements GroupChanges {
 
 /** Types that `parentEdges` of a reader is asked for. */
 export const derivedEdgeTypes: readonly string[] = parentEdgeTypes;
+
+function sessionTypeOf(node: NodeState | undefined): string | undefined {
+  return sessionTypes.find((type) => node?.labels.has(type) === true);
+}
+
+const sessionTypes = ['ForkedSession', 'SubSession', 'RootSession'] as const;
 
 function edgeKey(from: string, type: string, to: string): string {
   return `${from}\u0000${type}\u0000${to}`;

@@ -39,10 +39,13 @@ export interface StubMutation {
   readonly labels: readonly string[];
 }
 
-/** A shared concept, node `agent::NAME` and so on: it has nothing but its name and, hidden, the earliest time at which each session named it. */
+/**
+ * A shared concept, node `recipe::NAME` and so on: it has nothing but its name and, hidden, the earliest time at which each session named it. Agents
+ * are named by the derivation alone, which may take its word back (ING-616).
+ */
 export interface ConceptMutation {
   readonly kind: 'concept';
-  readonly concept: 'Agent' | 'Orchestrator' | 'Recipe';
+  readonly concept: 'Orchestrator' | 'Recipe';
   readonly name: string;
   readonly occurredAt: string;
 }
@@ -110,6 +113,21 @@ export type SessionFact =
       readonly parent: string;
       readonly delegation: string;
       readonly agent: string;
+      readonly occurredAt: string;
+    }
+  /** This session delegates to itself; the merge adds it to the `spawned` of the child, so that the child is found when the session's agent changes. */
+  | {
+      readonly type: 'delegated';
+      readonly delegation: string;
+      readonly child: string;
+      readonly occurredAt: string;
+    }
+  /** What another stream tells of a delegation that this session owns. Of each phase the latest word counts, and none where the owner told one. */
+  | {
+      readonly type: 'delegation';
+      readonly delegation: string;
+      readonly phase: 'spawn' | 'lifecycle';
+      readonly properties: Properties;
       readonly occurredAt: string;
     };
 

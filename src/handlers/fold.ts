@@ -1,14 +1,24 @@
 import type { Mutation } from '#graph';
 import { fitCursor, type Cursor, type LogRecord } from '#record';
 import { foldBlockEnd, foldBlockStart } from './content-blocks.ts';
+import {
+  foldAgentCancelled,
+  foldAgentCompleted,
+  foldAgentResumed,
+  foldAgentSpawned,
+  foldDelegateError,
+} from './delegations.ts';
 import { eventDrafts, touchSession } from './event.ts';
 import { foldCancelCompleted, foldCompaction } from './interruptions.ts';
 import { foldLlmRequest, foldLlmResponse, foldProviderRequest } from './iterations.ts';
 import { toOccurrence, type Draft, type Family } from './occurrence.ts';
 import { foldPromptSubmit } from './prompts.ts';
+import { foldLoopIteration, foldRecipeApproval, foldRecipeStep } from './recipe-steps.ts';
+import { foldLoopComplete, foldRecipeComplete, foldRecipeStart } from './recipes.ts';
 import { foldExecutionEnd, foldExecutionStart, foldOrchestratorComplete } from './runs.ts';
 import { foldSessionEnd, foldSessionFork, foldSessionStart } from './sessions.ts';
 import { settle, type SpilledValue, type Spill } from './settle.ts';
+import { foldSkillLoaded, foldSkillUnloaded } from './skills.ts';
 import { foldToolError, foldToolPost, foldToolPre } from './tool-calls.ts';
 
 /** What a fold may know besides cursor and record: no clock, no store, no setting that could change. */
@@ -44,6 +54,19 @@ const families: Readonly<Record<string, Family>> = {
   'cancel:completed': foldCancelCompleted,
   'context:pre_compact': foldCompaction,
   'context:post_compact': foldCompaction,
+  'delegate:agent_spawned': foldAgentSpawned,
+  'delegate:agent_resumed': foldAgentResumed,
+  'delegate:agent_completed': foldAgentCompleted,
+  'delegate:agent_cancelled': foldAgentCancelled,
+  'delegate:error': foldDelegateError,
+  'skill:loaded': foldSkillLoaded,
+  'skill:unloaded': foldSkillUnloaded,
+  'recipe:start': foldRecipeStart,
+  'recipe:step': foldRecipeStep,
+  'recipe:approval': foldRecipeApproval,
+  'recipe:loop_iteration': foldLoopIteration,
+  'recipe:loop_complete': foldLoopComplete,
+  'recipe:complete': foldRecipeComplete,
 };
 
 /** Names that have a family, for the documentation and its test. */
@@ -74,11 +97,14 @@ export function fold(cursor: Cursor, record: LogRecord, context: FoldContext): F
 
 /** Only a map that changed can have outgrown the cursor (ING-212). */
 function bounded(before: Cursor, after: Cursor): Cursor {
-  const { layer2: a } = before;
-  const { layer2: b } = after;
+  const { layer2: a, layer3: c } = before;
+  const { layer2: b, layer3: d } = after;
   const isSame =
     a.pending_tool_blocks === b.pending_tool_blocks &&
     a.tool_groups === b.tool_groups &&
-    a.placeholder_iterations === b.placeholder_iterations;
+    a.placeholder_iterations === b.placeholder_iterations &&
+    c.parallel_groups === d.parallel_groups &&
+    c.skills === d.skills &&
+    c.begun === d.begun;
   return isSame ? after : fitCursor(after);
 }

@@ -37,7 +37,18 @@ export interface NodeDraft {
   readonly values?: Readonly<Record<string, JsonValue | undefined>>;
 }
 
-export type Draft = NodeDraft | Mutation;
+/** What a stream tells of another session's delegation: becomes a fact, since only the owner writes the node (ING-615). */
+export interface DelegationNews {
+  readonly kind: 'delegation-news';
+  /** Session id of the delegation's owner. */
+  readonly about: string;
+  readonly source: string;
+  readonly phase: 'spawn' | 'lifecycle';
+  readonly node: NodeDraft;
+  readonly occurredAt: string;
+}
+
+export type Draft = NodeDraft | DelegationNews | Mutation;
 
 /** What one family makes of an occurrence. */
 export interface Outcome {
@@ -80,6 +91,11 @@ export const kinds = {
   prompt: ['Prompt', 'SST_EVENT'],
   cancellation: ['Cancellation', 'SST_EVENT'],
   compaction: ['ContextCompaction', 'SST_EVENT'],
+  delegation: ['Delegation', 'SST_EVENT'],
+  skillLoad: ['SkillLoad', 'SST_EVENT'],
+  recipeRun: ['RecipeRun', 'SST_EVENT'],
+  recipeStep: ['RecipeStep', 'SST_EVENT'],
+  recipe: ['Recipe', 'SST_CONCEPT'],
 } as const;
 
 export type Kind = keyof typeof kinds;

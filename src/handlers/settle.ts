@@ -2,7 +2,7 @@ import { canonicalJson, isRawNumber, sha256Hex, type JsonObject, type JsonValue 
 import type { Mutation, Properties, PropertyValue } from '#graph';
 import { jsonText } from './json-text.ts';
 import { plainText } from './node-id.ts';
-import type { Draft, NodeDraft } from './occurrence.ts';
+import type { DelegationNews, Draft, NodeDraft } from './occurrence.ts';
 
 /** A value that was too large for the graph (D30): stored under its digest before the graph's transaction. */
 export interface SpilledValue {
@@ -62,6 +62,10 @@ export function settle(owner: string, drafts: readonly Draft[], spill: Spill): r
   >();
   const mutations: Mutation[] = [];
   for (const draft of drafts) {
+    if (draft.kind === 'delegation-news') {
+      mutations.push(factOf(draft, spill));
+      continue;
+    }
     if (draft.kind !== 'draft') {
       mutations.push(draft);
       continue;
@@ -79,6 +83,13 @@ export function settle(owner: string, drafts: readonly Draft[], spill: Spill): r
     properties,
   }));
   return [...written, ...mutations];
+}
+
+function factOf(news: DelegationNews, spill: Spill): Mutation {
+  const { about, source, phase, node, occurredAt } = news;
+  const properties = propertiesOf(node, spill);
+  const fact = { type: 'delegation', delegation: node.id, phase, properties, occurredAt } as const;
+  return { kind: 'fact', about, source, fact };
 }
 
 function propertiesOf(draft: NodeDraft, spill: Spill): Properties {

@@ -36,6 +36,7 @@ export const foldToolPre: Family = (before, occurrence) => {
   const cursor: Cursor = { ...before, layer2: { ...layer2, pending_tool_blocks: pending } };
   const target = end(occurrence, 'toolCall', id);
   const { active_iteration_id: iteration } = layer2;
+  const { active_recipe_step_id: step } = before.layer3;
   return {
     cursor: group === undefined ? cursor : joined(cursor, occurrence, group, id),
     drafts: [
@@ -47,6 +48,9 @@ export const foldToolPre: Family = (before, occurrence) => {
       ...(block === undefined
         ? []
         : [edge(end(occurrence, 'block', block), 'CAUSED', target, 'LEADS_TO')]),
+      ...(step === null
+        ? []
+        : [edge(end(occurrence, 'recipeStep', step), 'TRIGGERED', target, 'LEADS_TO')]),
       ...(group === undefined ? [] : parallelEdges(before, occurrence, group, id)),
     ],
   };

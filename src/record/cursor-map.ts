@@ -1,4 +1,4 @@
-import type { Cursor, CursorEntry, CursorLayer2, CursorMap } from './cursor.ts';
+import type { Cursor, CursorEntry, CursorMap } from './cursor.ts';
 
 /**
  * Bounds of a cursor's maps (ING-212). Constants and not settings: what was evicted decides ids, and two daemons with other settings would
@@ -54,30 +54,42 @@ export function withoutEntry<V>(map: CursorMap<V>, key: string): CursorMap<V> {
  * the maps. What it cuts is a pure function of the cursor.
  */
 export function fitCursor(cursor: Cursor, bytesMax: number = mapBytesMax): Cursor {
-  const sizes = new Map<string, number>();
-  let total = 0;
-  for (const [name, map] of mapsOf(cursor.layer2)) {
-    const size = mapBytes(map);
-    sizes.set(name, size);
-    total += size;
-  }
+  const maps = mapsOf(cursor).map((place) => ({ ...place, size: mapBytes(place.map) }));
+  let total = maps.reduce((sum, { size }) => sum + size, 0);
   if (total <= bytesMax) return cursor;
-  const layer2: Record<string, unknown> = { ...cursor.layer2 };
-  for (const [name, size] of [...sizes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))) {
+  const layers = { layer2: { ...cursor.layer2 }, layer3: { ...cursor.layer3 } };
+  for (const { layer, name, map, size } of maps.sort(bySize)) {
     if (total <= bytesMax) break;
-    const cut = cutMap(layer2[name] as CursorMap<unknown>, Math.max(0, size - (total - bytesMax)));
+    const cut = cutMap(map, Math.max(0, size - (total - bytesMax)));
     total -= size - mapBytes(cut);
-    layer2[name] = cut;
+    Object.assign(layers[layer], { [name]: cut });
   }
-  return { ...cursor, layer2: layer2 as unknown as CursorLayer2 };
+  return { ...cursor, ...layers };
 }
 
-function mapsOf(layer: CursorLayer2): readonly (readonly [string, CursorMap<unknown>])[] {
+interface MapPlace {
+  readonly layer: 'layer2' | 'layer3';
+  readonly name: string;
+  readonly map: CursorMap<unknown>;
+}
+
+/** Largest first; names decide between equals. */
+function bySize(
+  a: MapPlace & { readonly size: number },
+  b: MapPlace & { readonly size: number },
+): number {
+  return b.size - a.size || (a.name < b.name ? -1 : 1);
+}
+
+function mapsOf({ layer2, layer3 }: Cursor): readonly MapPlace[] {
   return [
-    ['run_seq_by_ts', layer.run_seq_by_ts],
-    ['placeholder_iterations', layer.placeholder_iterations],
-    ['pending_tool_blocks', layer.pending_tool_blocks],
-    ['tool_groups', layer.tool_groups],
+    { layer: 'layer2', name: 'run_seq_by_ts', map: layer2.run_seq_by_ts },
+    { layer: 'layer2', name: 'placeholder_iterations', map: layer2.placeholder_iterations },
+    { layer: 'layer2', name: 'pending_tool_blocks', map: layer2.pending_tool_blocks },
+    { layer: 'layer2', name: 'tool_groups', map: layer2.tool_groups },
+    { layer: 'layer3', name: 'parallel_groups', map: layer3.parallel_groups },
+    { layer: 'layer3', name: 'skills', map: layer3.skills },
+    { layer: 'layer3', name: 'begun', map: layer3.begun },
   ];
 }
 

@@ -64,13 +64,20 @@ export interface CursorLayer2 {
 
 /** Recipes, delegations, skills. */
 export interface CursorLayer3 {
-  readonly recipe_stack: readonly string[];
+  /** Recipe runs that are open, innermost last, each with the step of the outer run that it takes the place of (PG-22). */
+  readonly recipe_stack: readonly RecipeFrame[];
   readonly active_recipe_step_id: string | null;
+  /** Empty: a delegation's end names it, so nothing need be remembered. The seat is in stored cursors of version 1. */
   readonly delegations: CursorMap<unknown>;
   readonly parallel_groups: CursorMap<readonly string[]>;
+  /** Skill name → its SkillLoad node, until it is unloaded. */
   readonly skills: CursorMap<string>;
+  /** Id of a recipe run or step → how often one of this id has begun: a repeated one is a node of its own (PG-22). */
+  readonly begun: CursorMap<number>;
   readonly [unknownMember: string]: unknown;
 }
+
+export type RecipeFrame = readonly [run: string, outerStep: string | null];
 
 /** The state before a key's first record. */
 export function emptyCursor(): Cursor {
@@ -104,6 +111,7 @@ export function emptyCursor(): Cursor {
       delegations: {},
       parallel_groups: {},
       skills: {},
+      begun: {},
     },
   };
 }

@@ -11,6 +11,12 @@ const isText: Check = (value) => typeof value === 'string';
 const isTextOrNull: Check = (value) => value === null || typeof value === 'string';
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isTextList: Check = (value) => Array.isArray(value) && value.every(isText);
+const isFrameList: Check = (value) =>
+  Array.isArray(value) &&
+  value.every(
+    (frame) =>
+      Array.isArray(frame) && frame.length === 2 && isText(frame[0]) && isTextOrNull(frame[1]),
+  );
 const isAnything: Check = (value) => value !== undefined;
 
 function isMapOf(isValue: Check): Check {
@@ -52,7 +58,7 @@ const layers: Readonly<Record<string, MemberChecks>> = {
     tool_groups: isMapOf(isTextList),
   },
   layer3: {
-    recipe_stack: isTextList,
+    recipe_stack: isFrameList,
     active_recipe_step_id: isTextOrNull,
     delegations: isMapOf(isAnything),
     parallel_groups: isMapOf(isTextList),
@@ -73,7 +79,14 @@ export function parseCursor(value: unknown): ParsedCursor {
     const fault = firstFault(stored, members, `${layer}.`);
     if (fault !== undefined) return { fault };
   }
-  return { cursor: value as unknown as Cursor };
+  const cursor = value as unknown as Cursor;
+  const { begun } = cursor.layer3 as { readonly begun?: unknown };
+  if (begun !== undefined && !isMapOf(isCount)(begun))
+    return { fault: 'layer3.begun has the wrong form' };
+  // A cursor stored before recipes were folded has no count of them.
+  return {
+    cursor: begun !== undefined ? cursor : { ...cursor, layer3: { ...cursor.layer3, begun: {} } },
+  };
 }
 
 function firstFault(

@@ -37,18 +37,52 @@ function factBy(teller: string): fc.Arbitrary<Mutation> {
       agent: fc.constantFrom('x', 'y'),
     }),
     fc.record({
-      type: fc.constant('spawned'),
-      parent: fc.constant(teller),
-      delegation: fc.constantFrom(`${teller}::d1`, `${teller}::d2`),
-      agent: fc.constantFrom('x', 'y', 'self'),
+      type: fc.constant('delegation'),
+      delegation: fc.constantFrom('d1', 'd2'),
+      phase: fc.constantFrom('spawn', 'lifecycle'),
+      properties: fc.record({ error: fc.constantFrom('x', 'y') }),
       occurredAt: second.map(time),
     }),
   ) as fc.Arbitrary<SessionFact>;
   const event = fc.integer({ min: 0, max: 3 }).map((at) => `${teller}__e__${at}`);
+  // An event spawns one child, whatever it says of it.
+  const spawned = fc
+    .record({
+      child: session,
+      number: fc.integer({ min: 1, max: 2 }),
+      agent: fc.constantFrom('x', 'y', 'self', 'self'),
+      occurredAt: second.map(time),
+    })
+    .map(({ child, number, agent, occurredAt }) => {
+      const delegation = `${teller}::d${number}`;
+      const told: SessionFact = { type: 'spawned', parent: teller, delegation, agent, occurredAt };
+      return fact(child, `${teller}__s__${child}__${number}`, told);
+    });
   return fc.oneof(
     fc.tuple(event, own).map(([source, told]) => fact(teller, source, told)),
-    fc.tuple(session, event, foreign).map(([about, source, told]) => fact(about, source, told)),
+    fc.tuple(session, event, foreign).map(([about, source, told]) => {
+      if (told.type !== 'delegation') return fact(about, source, told);
+      return fact(about, source, { ...told, delegation: `${about}::${told.delegation}` });
+    }),
+    spawned,
   );
+}
+
+/** What the owner of a delegation writes of it. */
+function delegationBy(owner: string): fc.Arbitrary<Mutation> {
+  return fc
+    .record({
+      number: fc.integer({ min: 1, max: 2 }),
+      member: fc.constantFrom('started_at', 'ended_at', 'resumed_at'),
+      at: second.map(time),
+    })
+    .map(({ number, member, at }): Mutation => ({
+      kind: 'node',
+      owner,
+      id: `${owner}::d${number}`,
+      labels: ['Delegation', 'SST_EVENT'],
+      properties: { [member]: { $time: at } },
+    }));
 }
 
 /** Whatever a fold of this session may say: its own nodes at will, those of others as stubs, edges, facts, concepts. */
@@ -56,7 +90,7 @@ function mutationBy(owner: string): fc.Arbitrary<Mutation> {
   const ownId = fc.constantFrom(owner, `${owner}::1`, `${owner}::2`);
   const end = fc.tuple(nodeId, someLabels).map(([node, names]) => ({ ...node, labels: names }));
   const conceptEnd = fc
-    .constantFrom('agent::x', 'orchestrator::x')
+    .constantFrom('recipe::x', 'orchestrator::x')
     .map((id) => ({ id, owner: null, labels: [] }));
   return fc.oneof(
     fc.record({
@@ -70,7 +104,7 @@ function mutationBy(owner: string): fc.Arbitrary<Mutation> {
     end.map((stub): Mutation => ({ kind: 'stub', ...stub })),
     fc.record({
       kind: fc.constant('concept' as const),
-      concept: fc.constantFrom('Agent' as const, 'Orchestrator' as const),
+      concept: fc.constantFrom('Recipe' as const, 'Orchestrator' as const),
       name: fc.constantFrom('x', 'y'),
       occurredAt: second.map(time),
     }),
@@ -91,6 +125,7 @@ function mutationBy(owner: string): fc.Arbitrary<Mutation> {
       to: ownId,
     }),
     factBy(owner),
+    delegationBy(owner),
   );
 }
 

@@ -35,6 +35,17 @@ const names = [
   'tool:error',
   'cancel:completed',
   'context:pre_compact',
+  'delegate:agent_spawned',
+  'delegate:agent_spawned',
+  'delegate:agent_resumed',
+  'delegate:agent_completed',
+  'skill:loaded',
+  'skill:unloaded',
+  'recipe:start',
+  'recipe:step',
+  'recipe:approval',
+  'recipe:loop_iteration',
+  'recipe:complete',
   'unknown-event:x',
 ];
 
@@ -49,8 +60,10 @@ const generated: fc.Arbitrary<readonly LogRecord[]> = fc.array(
       call: fc.option(fc.constantFrom('t1', 't2')),
       block: fc.option(fc.nat({ max: 2 })),
       id: fc.option(fc.uuid()),
+      child: fc.constantFrom('a', 'b', 'c', 'd'),
+      agent: fc.constantFrom('coder', 'self', 'self'),
     })
-    .map(({ event, session, second, parent, call, block, id }) => ({
+    .map(({ event, session, second, parent, call, block, id, child, agent }) => ({
       event,
       workspace: 'w',
       event_id: id,
@@ -58,6 +71,13 @@ const generated: fc.Arbitrary<readonly LogRecord[]> = fc.array(
         session_id: session,
         timestamp: timeOf(second),
         parent_id: parent === session ? null : parent,
+        parent_session_id: event === 'delegate:agent_spawned' ? session : parent,
+        sub_session_id: child === session ? null : child,
+        agent,
+        skill_name: 'pdf',
+        name: 'review',
+        current_step: block,
+        stage_name: 'ship',
         tool_call_id: call,
         parallel_group_id: call === null ? null : 'g',
         block_index: block,

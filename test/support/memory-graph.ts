@@ -53,6 +53,8 @@ export interface MemoryGraphContent {
   readonly nodes: Map<string, NodeState>;
   readonly edges: Map<string, KeptEdge>;
   readonly facts: Map<string, Map<string, ToldFact>>;
+  /** Concept → sessions that name it. */
+  readonly sources: Map<string, Set<string>>;
   readonly rows: Map<Key, AppliedRow>;
   mark: FenceMark | undefined;
 }
@@ -64,6 +66,7 @@ export function emptyMemoryGraph(graphId = 'memory-graph'): MemoryGraphContent {
     nodes: new Map(),
     edges: new Map(),
     facts: new Map(),
+    sources: new Map(),
     rows: new Map(),
     mark: undefined,
   };
@@ -230,6 +233,11 @@ function readerOf(content: MemoryGraphContent): GraphReader {
     facts: (workspace, session) => [
       ...(content.facts.get(join(workspace, session))?.values() ?? []),
     ],
+    agents: (workspace, id) =>
+      [...content.edges.values()]
+        .filter((edge) => edge.workspace === workspace && edge.from === id)
+        .filter(({ type }) => type === 'HAS_AGENT')
+        .map(({ to }) => to),
     parentEdges: (workspace, id) =>
       [...content.edges.values()]
         .filter((edge) => edge.workspace === workspace && edge.to === id)
@@ -241,11 +249,22 @@ function readerOf(content: MemoryGraphContent): GraphReader {
 function keep(content: MemoryGraphContent, workspace: string, changes: GroupChanges): void {
   for (const [id, { after }] of changes.nodes) content.nodes.set(join(workspace, id), after);
   for (const change of changes.edges.values()) keepEdge(content, workspace, change);
-  for (const { about, source, fact } of changes.facts) {
+  for (const { about, source, fact } of changes.factChanges) {
     const key = join(workspace, about);
     const told = content.facts.get(key) ?? new Map<string, ToldFact>();
     content.facts.set(key, told);
     told.set(join(source, fact.type), { source, fact });
+  }
+  for (const { id, session, occurredAt } of changes.conceptSources) {
+    const key = join(workspace, id);
+    const named = content.sources.get(key) ?? new Set<string>();
+    content.sources.set(key, named);
+    if (occurredAt !== undefined) named.add(session);
+  }
+  for (const { id, session, occurredAt } of changes.conceptSources) {
+    const named = content.sources.get(join(workspace, id));
+    if (occurredAt === undefined && named?.delete(session) === true && named.size === 0)
+      content.nodes.delete(join(workspace, id));
   }
 }
 

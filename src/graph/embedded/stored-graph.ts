@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { agentEdgeType } from '../derive-agents.ts';
 import type { ToldFact } from '../derive/derive-session.ts';
 import type { GraphReader, StoredParentEdge } from '../group-changes.ts';
 import { derivedEdgeTypes } from '../merge-group.ts';
@@ -15,6 +16,7 @@ export class StoredGraph implements GraphReader {
   readonly #node: StatementSync;
   readonly #labels: StatementSync;
   readonly #facts: StatementSync;
+  readonly #agents: StatementSync;
   readonly #parents: StatementSync;
 
   constructor(database: DatabaseSync) {
@@ -27,6 +29,10 @@ export class StoredGraph implements GraphReader {
     );
     this.#labels = database.prepare('SELECT lid, sources FROM node_label WHERE nid = ?');
     this.#facts = database.prepare('SELECT source, fact FROM session_fact WHERE oid = ?');
+    this.#agents = database.prepare(
+      `SELECT d.id FROM node s CROSS JOIN edge e CROSS JOIN node d
+       WHERE s.wid = ? AND s.id = ? AND e.src = s.nid AND e.tid = ? AND d.nid = e.dst`,
+    );
     this.#parents = database.prepare(
       `SELECT s.id, e.occurred_at FROM node d CROSS JOIN edge e CROSS JOIN node s
        WHERE d.wid = ? AND d.id = ? AND e.dst = d.nid AND e.tid = ? AND s.nid = e.src`,
@@ -49,6 +55,13 @@ export class StoredGraph implements GraphReader {
       source: String(row['source']),
       fact: JSON.parse(String(row['fact'])) as SessionFact,
     }));
+  }
+
+  agents(workspace: string, sessionNode: string): readonly string[] {
+    const wid = this.workspaces.find(workspace);
+    const tid = this.types.find(agentEdgeType);
+    if (wid === undefined || tid === undefined) return [];
+    return this.#agents.all(wid, sessionNode, tid).map((row) => String(row['id']));
   }
 
   parentEdges(workspace: string, sessionNode: string): readonly StoredParentEdge[] {

@@ -37,6 +37,9 @@ export class ChangeWriter {
   readonly #deleteEdge: StatementSync;
   readonly #writeFact: StatementSync;
   readonly #writeSource: StatementSync;
+  readonly #deleteSource: StatementSync;
+  readonly #deleteUnnamed: StatementSync;
+  readonly #deleteLabels: StatementSync;
 
   constructor(database: DatabaseSync, graph: StoredGraph) {
     this.#graph = graph;
@@ -54,6 +57,11 @@ export class ChangeWriter {
     this.#deleteEdge = database.prepare('DELETE FROM edge WHERE src = ? AND tid = ? AND dst = ?');
     this.#writeFact = database.prepare(writeFactSql);
     this.#writeSource = database.prepare(writeSourceSql);
+    this.#deleteSource = database.prepare('DELETE FROM concept_source WHERE nid = ? AND oid = ?');
+    this.#deleteUnnamed = database.prepare(
+      'DELETE FROM node WHERE nid = ? AND NOT EXISTS (SELECT 1 FROM concept_source WHERE nid = ?)',
+    );
+    this.#deleteLabels = database.prepare('DELETE FROM node_label WHERE nid = ?');
   }
 
   write(workspace: string, changes: GroupChanges): void {
@@ -61,13 +69,30 @@ export class ChangeWriter {
     const numbers = new Map<string, number>();
     for (const [id, change] of changes.nodes) numbers.set(id, this.#writeNode(wid, id, change));
     for (const change of changes.edges.values()) this.#writeEdge(numbers, wid, change);
-    for (const { about, source, fact } of changes.facts) {
+    for (const { about, source, fact } of changes.factChanges) {
       const oid = this.#graph.owners.numberOf(wid, about);
       this.#writeFact.run(oid, source, fact.type, canonicalJson(fact as JsonValue));
     }
-    for (const { id, session, occurredAt } of changes.conceptSources) {
+    this.#writeSources(wid, numbers, changes.conceptSources);
+  }
+
+  /** Those who name a concept come first, so that one which passes from one session to another is not gone in between. */
+  #writeSources(
+    wid: number,
+    numbers: ReadonlyMap<string, number>,
+    sources: GroupChanges['conceptSources'],
+  ): void {
+    const gone = sources.filter(({ occurredAt }) => occurredAt === undefined);
+    for (const { id, session, occurredAt } of sources) {
+      if (occurredAt === undefined) continue;
       const oid = this.#graph.owners.numberOf(wid, session);
       this.#writeSource.run(numberOf(numbers, id), oid, occurredAt);
+    }
+    for (const { id, session } of gone) {
+      const nid = numbers.get(id) ?? this.#findNode(wid, id);
+      if (nid === undefined) continue;
+      this.#deleteSource.run(nid, this.#graph.owners.numberOf(wid, session));
+      if (this.#deleteUnnamed.run(nid, nid).changes > 0) this.#deleteLabels.run(nid);
     }
   }
 

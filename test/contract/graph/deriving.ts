@@ -179,6 +179,7 @@ const table: readonly Case[] = [
       q: { type: 'spawned', parent: 'q', delegation: 'q::d', agent: 'early', occurredAt: time(3) },
     },
     labels: ['Session', 'StubSession'],
+    edges: ['s HAS_AGENT agent::early'],
     agent: 'early',
   },
 ];

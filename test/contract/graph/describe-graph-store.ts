@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest';
+import { delegateChecks } from './delegating.ts';
 import { deriveChecks } from './deriving.ts';
 import { exportChecks } from './exporting.ts';
 import type { GraphCheck, GraphPlug } from './harness.ts';
@@ -13,6 +14,7 @@ export const graphChecks: readonly GraphCheck[] = [
   ...refusalChecks,
   ...mergeChecks,
   ...deriveChecks,
+  ...delegateChecks,
   ...exportChecks,
   ...queryChecks,
 ];

@@ -91,13 +91,12 @@ export const mergeChecks: readonly GraphCheck[] = [
     name: 'gives a concept its name and nothing else, one id space per kind (G10)',
     async run(harness) {
       const store = await harness.open();
-      const kinds = ['Agent', 'Orchestrator', 'Recipe'] as const;
+      const kinds = ['Orchestrator', 'Recipe'] as const;
       await store.apply(permit, [part('a', [kinds.map((kind) => concept(kind, 'x', 5))])]);
       const { nodes } = await readGraph(store);
       deepStrictEqual(
         nodes.map(({ id, labels, properties }) => [id, labels, properties]),
         [
-          ['agent::x', ['Agent', 'SST_CONCEPT'], { agent: 'x' }],
           ['orchestrator::x', ['Orchestrator', 'SST_CONCEPT'], { orchestrator: 'x' }],
           ['recipe::x', ['Recipe', 'SST_CONCEPT'], { name: 'x' }],
         ],
