@@ -36,6 +36,8 @@ export interface FilesystemQueueOptions {
   readonly limits: FilesystemQueueLimits;
   readonly fsync: 'group' | 'none';
   readonly lockWarnMs: number;
+  /** Session logs kept open (QFS-15); 256 where it is not given. */
+  readonly logHandlesMax?: number;
 }
 
 export type MutableRootTotals = { -readonly [Member in keyof RootTotals]: RootTotals[Member] };
@@ -63,6 +65,10 @@ export interface Engine {
   copiedBytes: number;
   /** Why the last checkpoint failed, or a key of it; undefined when all is well. */
   checkpointTrouble: { readonly error: unknown; readonly since: number } | undefined;
+  /** The last failure of reading a key's files, and when (monotonic ms): it is told for a while, others may be read meanwhile. */
+  readTrouble:
+    | { readonly error: unknown; readonly since: number; readonly lastMs: number }
+    | undefined;
   /** No step of recovery is left: what a load finds behind a checkpointed end may be taken in. */
   isRecovered: boolean;
   isClosing: boolean;

@@ -140,7 +140,12 @@ function createShelf(options: FilesystemQueueOptions, scan: Scan): SegmentShelf 
 function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
   const { disk, names, clock, chance, permit, state, directory } = options;
   const locks = createKeyLocks({ clock, warnMs: options.lockWarnMs });
-  const files = new SessionFiles({ disk, names, directory: join(directory, 'sessions') });
+  const files = new SessionFiles({
+    disk,
+    names,
+    directory: join(directory, 'sessions'),
+    ...(options.logHandlesMax === undefined ? {} : { handlesMax: options.logHandlesMax }),
+  });
   const engine: Engine = {
     options,
     locks,
@@ -154,7 +159,13 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     }),
     records: offsetRecords({ disk, names, clock, chance, locks, permit }),
     indexer: new DedupIndexer(state, permit, clock),
-    space: new SpaceWatch({ disk, directory, clock, reserveBytes: options.limits.reserveBytes }),
+    space: new SpaceWatch({
+      disk,
+      directory,
+      clock,
+      reserveBytes: options.limits.reserveBytes,
+      backlogBytes: () => engine.backlogBytes,
+    }),
     journal: new Journal({
       clock,
       shelf: createShelf(options, scan),
@@ -171,6 +182,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     pendingDuplicates: 0,
     copiedBytes: 0,
     checkpointTrouble: undefined,
+    readTrouble: undefined,
     isRecovered: false,
     isClosing: false,
   };

@@ -1,6 +1,6 @@
 import { formatBytes, isMillraceError } from '#base';
-import { describeDiskFault } from '#disk';
-import { type QueueTrouble, queueFull, queueWriteFailed } from '#queue';
+import { describeDiskFault, diskFaultOf } from '#disk';
+import { type QueueTrouble, diskFull, queueWriteFailed } from '#queue';
 import type { Engine } from './engine.ts';
 
 /** What fails, since when (epoch ms), and what that means for those who post. */
@@ -25,6 +25,12 @@ export function troubleOf(engine: Engine): readonly QueueTrouble[] {
     ),
     ...fromFault(
       engine,
+      recentReadTrouble(engine),
+      'files of a session cannot be read',
+      'its events get 503, and those of sessions in memory go on',
+    ),
+    ...fromFault(
+      engine,
       indexer.trouble,
       'the state store cannot be written',
       'event ids are safe in the journal, and appends go on',
@@ -36,6 +42,23 @@ export function troubleOf(engine: Engine): readonly QueueTrouble[] {
       'its frames stay in the journal, which grows meanwhile, and appends go on',
     ),
   ];
+}
+
+/** How long a read that failed is told when none has succeeded since: who asked may never come back. */
+const readTroubleMs = 10_000;
+
+/** A fault of the machine that was met while a key was read. */
+export function noteReadTrouble(engine: Engine, error: unknown): void {
+  if (diskFaultOf(error) === undefined) return;
+  const { clock } = engine.options;
+  const since = recentReadTrouble(engine)?.since ?? clock.now();
+  engine.readTrouble = { error, since, lastMs: clock.monotonic() };
+}
+
+function recentReadTrouble({ readTrouble, options }: Engine): Fault | undefined {
+  if (readTrouble === undefined) return undefined;
+  const isRecent = options.clock.monotonic() - readTrouble.lastMs < readTroubleMs;
+  return isRecent ? readTrouble : undefined;
 }
 
 function fromFault(
@@ -63,11 +86,11 @@ function fromFault(
 function fromReserve({ space, options }: Engine): readonly QueueTrouble[] {
   const since = space.shortSince;
   if (since === undefined) return [];
-  const free = formatBytes(space.freeBytes());
+  const free = formatBytes(Math.max(0, space.freeBytes()));
   return [
     {
-      code: queueFull.code,
-      message: `the file system is nearly full: ${free} are free and queue.reserve_bytes keeps ${formatBytes(space.reserveBytes)} for commits and dead letters; ${refused}, the drain goes on; free space on it: it heals by itself`,
+      code: diskFull.code,
+      message: `the file system is nearly full: ${free} are free and ${formatBytes(space.keptBytes)} are kept to apply what was accepted (queue.reserve_bytes, and room for the backlog); ${refused}, the drain goes on; free space on it: it heals by itself`,
       place: options.directory,
       since: new Date(since).toISOString(),
       isRefusing: true,

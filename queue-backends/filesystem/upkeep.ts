@@ -43,17 +43,33 @@ export class Upkeep {
   }
 
   async #look(): Promise<void> {
-    const { journal, indexer, options } = this.#engine;
-    try {
-      if (indexer.waitingCount > 0) await indexer.drain();
-      const isDue = journal.bytesSinceMark > checkpointSegments * options.limits.segmentBytes;
-      if (isDue && !this.#isOver) await this.checkpoint();
-      this.#waitMs = watchMs;
-    } catch (error) {
-      this.#waitMs = Math.min(this.#waitMs * 2, watchMsMax);
-      const since = this.#engine.checkpointTrouble?.since ?? options.clock.now();
-      this.#engine.checkpointTrouble = { error, since };
-    }
+    const isWell = (await this.#index()) && (await this.#checkpointIfDue());
+    this.#waitMs = isWell ? watchMs : Math.min(this.#waitMs * 2, watchMsMax);
     this.#schedule();
+  }
+
+  /** The indexer tells its trouble by itself. */
+  async #index(): Promise<boolean> {
+    const { indexer } = this.#engine;
+    if (indexer.waitingCount === 0) return true;
+    return indexer.drain().then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** One that failed is due again, however little has come since: its trouble must not outlive its cause (QFS-31). */
+  async #checkpointIfDue(): Promise<boolean> {
+    const { journal, options, checkpointTrouble } = this.#engine;
+    const isLarge = journal.bytesSinceMark > checkpointSegments * options.limits.segmentBytes;
+    if (this.#isOver || !(isLarge || checkpointTrouble !== undefined)) return true;
+    try {
+      await this.checkpoint();
+      return this.#engine.checkpointTrouble === undefined;
+    } catch (error) {
+      const since = checkpointTrouble?.since ?? options.clock.now();
+      this.#engine.checkpointTrouble = { error, since };
+      return false;
+    }
   }
 }

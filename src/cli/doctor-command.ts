@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { systemChance } from '#base';
 import { nodeDisk } from '#disk';
+import { createClient } from './client.ts';
 import { withExamples, type CommandContext } from './command.ts';
-import { examine } from './doctor.ts';
+import { type DaemonTrouble, examine } from './doctor.ts';
 import { exitCodes } from './exit-code.ts';
 import { table } from './print.ts';
 import { chooseRoot, loadServeConfig, type ServeFlags } from './serve-options.ts';
@@ -29,6 +30,7 @@ async function doctor(context: CommandContext, flags: ServeFlags): Promise<numbe
     chance: systemChance,
     root: chooseRoot(flags, environment),
     loaded: loadServeConfig(flags, environment),
+    askDaemon: (url) => askDaemon(url, environment.token),
   });
   const isWell = findings.every(({ result }) => result === 'ok');
   if (context.isJson) printer.out(JSON.stringify({ ok: isWell, findings }, null, 2));
@@ -40,4 +42,13 @@ async function doctor(context: CommandContext, flags: ServeFlags): Promise<numbe
       ),
     );
   return isWell ? exitCodes.done : exitCodes.refused;
+}
+
+async function askDaemon(
+  url: string,
+  token: string | undefined,
+): Promise<readonly DaemonTrouble[]> {
+  const route = { method: 'GET', path: '/v1/status' };
+  const status = await createClient({ url, token }).call(route, {});
+  return (status as { readonly degraded: readonly DaemonTrouble[] }).degraded;
 }

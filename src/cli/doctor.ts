@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { formatBytes, messageOf, type Chance, type Clock } from '#base';
 import type { LoadedConfig } from '#config';
-import type { Disk } from '#disk';
+import { diskFaultOf, openFilesMax, type Disk } from '#disk';
 import { reserveBytesOf } from '#queue';
 import {
   foreignEntry,
@@ -25,6 +25,14 @@ export interface DoctorOptions {
   readonly chance: Chance;
   readonly root: ChosenRoot;
   readonly loaded: LoadedConfig;
+  /** What is wrong with the daemon at this address, by its own word; rejects when nobody answers. */
+  readonly askDaemon: (url: string) => Promise<readonly DaemonTrouble[]>;
+}
+
+export interface DaemonTrouble {
+  readonly code: string;
+  readonly message: string;
+  readonly since: string;
 }
 
 /** Looks at everything that `serve` would meet, and changes nothing but a probe file that it takes away again. */
@@ -32,10 +40,11 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
   const layout = layoutOf(options.root.path);
   const parts = [
     [checkNode(), checkClock(options.clock)],
+    await guarded('open files', () => checkOpenFiles(options.disk)),
     checkConfig(options.loaded),
     await guarded('root', () => checkRoot(layout, options)),
     await guarded('disk', () => checkDisk(layout, options)),
-    await guarded('store', () => checkStore(layout, options.disk)),
+    await guarded('store', () => checkStore(layout, options)),
   ];
   return parts.flat();
 }
@@ -45,7 +54,10 @@ async function guarded(check: string, make: () => Promise<Finding[]>): Promise<F
   try {
     return await make();
   } catch (error) {
-    return [{ check, result: 'failed', detail: messageOf(error) }];
+    const fault = diskFaultOf(error);
+    const detail =
+      fault === undefined ? messageOf(error) : `${fault.what} (${messageOf(error)}): ${fault.cure}`;
+    return [{ check, result: 'failed', detail }];
   }
 }
 
@@ -62,6 +74,24 @@ function checkClock(clock: Clock): Finding {
   return isPlausible
     ? { check: 'clock', result: 'ok', detail: time }
     : { check: 'clock', result: 'warning', detail: `${time} lies before this program was written` };
+}
+
+/** A third of them goes to connections, a sixth to session logs. */
+const openFilesFew = 1024;
+
+async function checkOpenFiles(disk: Disk): Promise<Finding[]> {
+  const most = await openFilesMax(disk);
+  if (most === undefined) return [];
+  const check = 'open files';
+  return most >= openFilesFew
+    ? [{ check, result: 'ok', detail: `${most} at most` }]
+    : [
+        {
+          check,
+          result: 'warning',
+          detail: `${most} at most: few connections can be open at once; raise it (ulimit -n, LimitNOFILE)`,
+        },
+      ];
 }
 
 function checkConfig({ config, origins }: LoadedConfig): Finding[] {
@@ -114,11 +144,19 @@ async function checkDisk(layout: RootLayout, options: DoctorOptions): Promise<Fi
   const { freeBytes, totalBytes } = await disk.space(layout.root);
   const reserve = reserveBytesOf(loaded.config['queue.reserve_bytes'], totalBytes);
   const space = `${formatBytes(freeBytes)} free, ${formatBytes(reserve)} kept in reserve`;
+  if (freeBytes <= reserve)
+    return [
+      {
+        check: 'disk space',
+        result: 'failed',
+        detail: `${space}: appends are refused with 503; free space on the file system of ${layout.root}`,
+      },
+    ];
   const times = await measureSyncs(join(layout.root, probeName(options.chance)), options);
   const p50 = times[Math.floor(times.length * 0.5)] ?? 0;
   const p99 = times[Math.floor(times.length * 0.99)] ?? 0;
   return [
-    { check: 'disk space', result: freeBytes > reserve ? 'ok' : 'failed', detail: space },
+    { check: 'disk space', result: 'ok', detail: space },
     {
       check: 'disk sync',
       result: p99 > slowSyncMs ? 'warning' : 'ok',
@@ -150,21 +188,39 @@ async function measureSyncs(path: string, { disk, clock }: DoctorOptions): Promi
   return times.toSorted((a, b) => a - b);
 }
 
-async function checkStore(layout: RootLayout, disk: Disk): Promise<Finding[]> {
-  const running = await readDaemonFile(disk, layout.daemonFile);
-  const detail =
-    running === undefined
-      ? 'no daemon has left its address here'
-      : `daemon.json names ${running.url} (pid ${running.pid}, started ${running.started})`;
+async function checkStore(layout: RootLayout, options: DoctorOptions): Promise<Finding[]> {
+  const { disk } = options;
   const sizes = await Promise.all(
     [layout.queue, layout.graph, layout.state].map((folder) => disk.readDirectory(folder)),
   );
   const [queue = [], graph = [], state = []] = sizes;
   const what = `queue ${present(queue)}, graph ${present(graph)}, state ${present(state)}`;
-  return [
-    { check: 'daemon', result: 'ok', detail },
-    { check: 'store', result: 'ok', detail: what },
-  ];
+  return [...(await checkDaemon(layout, options)), { check: 'store', result: 'ok', detail: what }];
+}
+
+/** What the daemon itself says is wrong: one line each, as in its status and its log. */
+async function checkDaemon(
+  layout: RootLayout,
+  { disk, askDaemon }: DoctorOptions,
+): Promise<Finding[]> {
+  const check = 'daemon';
+  const running = await readDaemonFile(disk, layout.daemonFile);
+  if (running === undefined)
+    return [{ check, result: 'ok', detail: 'no daemon has left its address here' }];
+  const named = `daemon.json names ${running.url} (pid ${running.pid}, started ${running.started})`;
+  let troubles: readonly DaemonTrouble[];
+  try {
+    troubles = await askDaemon(running.url);
+  } catch (error) {
+    const detail = `${named}, and nobody answers there (${messageOf(error)}): it was killed, or still starts`;
+    return [{ check, result: 'warning', detail }];
+  }
+  if (troubles.length === 0) return [{ check, result: 'ok', detail: named }];
+  return troubles.map(({ code, message, since }) => ({
+    check,
+    result: 'failed',
+    detail: `${code} since ${since}: ${message}`,
+  }));
 }
 
 function present(entries: readonly unknown[]): string {

@@ -43,6 +43,11 @@ export const configSchema = {
     default: '',
     help: 'names that a proxy may forward as Host, beside the loopback names',
   },
+  'http.max_connections': {
+    kind: 'count',
+    default: null,
+    help: 'connections at once; by default a third of the files that the process may open, so that journal and stores keep theirs',
+  },
   'auth.mode': {
     kind: 'choice',
     choices: ['auto', 'none'],

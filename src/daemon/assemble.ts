@@ -11,7 +11,7 @@ import { filesystemPlug, verifyQueue } from '#queue-backends/filesystem';
 import type { BoundRoot } from '#roots';
 import { openLmdbState } from '#state';
 import type { Closers } from './closers.ts';
-import { queueSettings } from './settings.ts';
+import { graphWalBytes, queueSettings } from './settings.ts';
 
 /** The stores of a root, open and recovered. */
 export interface Stores {
@@ -30,6 +30,7 @@ export interface StoreNeeds {
   readonly names: StagingNames;
   readonly clock: Clock;
   readonly chance: Chance;
+  readonly logHandlesMax: number;
 }
 
 /**
@@ -44,7 +45,9 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   closers.add('state', () => state.close());
   const objects = await openLocalObjects({ directory: layout.objects, disk, chance, names });
   closers.add('objects', () => objects.close());
+  const { totalBytes } = await disk.space(layout.root);
   const graph = await openEmbeddedGraph({
+    walBytesMax: graphWalBytes(totalBytes),
     path: join(layout.graph, 'graph.db'),
     rootId,
     spillBytes: config['graph.spill_bytes'],
@@ -66,6 +69,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     limits: queueSettings(config),
     fsync: config['queue.fsync'],
     lockWarnMs: config['lock.warn_ms'],
+    logHandlesMax: needs.logHandlesMax,
   });
   closers.add('queue', () => queue.close());
   return { queue, graph, objects, expectedGraphId: queue.graphId ?? graph.graphId };

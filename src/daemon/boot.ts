@@ -2,7 +2,7 @@ import { createAccess, openTokenStore, type Access, type TokenStore } from '#acc
 import { assert } from '#base';
 import { parseAddress } from '#config';
 import { openControlDatabase, type ControlDatabase } from '#control';
-import { armFailpoints } from '#disk';
+import { armFailpoints, openFilesMax } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
 import { createHttpServer, type HttpServer } from '#http';
 import { degradationOf, verbs, type Degradation, type OpsContext } from '#ops';
@@ -14,6 +14,7 @@ import type { Ground, ReadyDaemon } from './daemon.ts';
 import { createFront, type Front } from './front.ts';
 import { healthOf } from './health.ts';
 import { metricsSnapshot } from './metrics-snapshot.ts';
+import { planOpenFiles, type OpenFilesPlan } from './settings.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
 import { watchDegraded } from './watch-degraded.ts';
@@ -29,6 +30,8 @@ interface Progress {
   isLost: boolean;
 }
 
+type OpenGround = Ground & { readonly openFiles: OpenFilesPlan };
+
 /** Share of the time left that workers get; the checkpoint and the stores need the rest. */
 const drainShare = 0.7;
 /** Requests in flight are answered within this once the stores are closed. */
@@ -38,14 +41,19 @@ const doorGraceMs = 2000;
  * The order of a start (ING-820): root lock, marker, control database, listener, tenure, stores with their recovery, work, ready. What is
  * opened goes to the closers at once, so that a stop at any step closes it in reverse. Undefined when a stop came first.
  */
-export async function boot(ground: Ground): Promise<ReadyDaemon | undefined> {
+export async function boot(given: Ground): Promise<ReadyDaemon | undefined> {
   const progress: Progress = {
     permit: undefined,
     context: undefined,
     degraded: () => [],
     isLost: false,
   };
-  const root = await bind(ground);
+  const root = await bind(given);
+  const openFiles = planOpenFiles(
+    await openFilesMax(given.disk),
+    given.options.loaded.config['http.max_connections'],
+  );
+  const ground = { ...given, openFiles };
   if (ground.isStopping()) return undefined;
   const tokens = await openTokens(ground, root);
   const front = createFront();
@@ -80,7 +88,7 @@ function openTokens(ground: Ground, root: BoundRoot): Promise<TokenStore> {
 
 /** Listens before the stores are open, so that probes are answered during a long recovery. */
 async function openDoor(
-  ground: Ground,
+  ground: OpenGround,
   progress: Progress,
   root: BoundRoot,
   tokens: TokenStore,
@@ -117,6 +125,7 @@ async function openDoor(
     chance,
     metrics,
     batchBytesMax: config['ingest.max_batch_bytes'],
+    connectionsMax: ground.openFiles.connectionsMax,
     health: () =>
       healthOf(ground.phase.phase, progress.context?.ledger.trouble() ?? [], [
         ...(progress.context?.drain.status().trouble ?? []),
@@ -143,17 +152,20 @@ function localUrl(url: string): string {
 }
 
 async function openWithTenure(
-  ground: Ground,
+  ground: OpenGround,
   progress: Progress,
   root: BoundRoot,
   control: ControlDatabase,
 ): Promise<Stores> {
-  const { options, clock, chance, disk, names, closers } = ground;
+  const { options, clock, chance, disk, names, closers, openFiles } = ground;
   const storageRootId = root.marker.storageRootId;
   const { config } = options.loaded;
   const order = { storageRootId, holder: 'daemon', chance };
   const taken = await takeOver(control, order, clock, ({ permit }, opened) =>
-    openStores({ config, root, permit, disk, names, clock, chance }, opened),
+    openStores(
+      { config, root, permit, disk, names, clock, chance, logHandlesMax: openFiles.logHandlesMax },
+      opened,
+    ),
   );
   const { tenure, stores } = taken;
   progress.permit = tenure.permit;

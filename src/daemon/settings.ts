@@ -20,6 +20,38 @@ export function queueSettings(config: Config): QueueSettings {
   };
 }
 
+/** Open files of an idle daemon: stores, journal, threads, listener; with room to spare. */
+const ownFiles = 64;
+/** Where the platform does not tell its limit, the smallest that is usual. */
+const openFilesUsual = 1024;
+
+/** What may be open at once, so that sockets never take the descriptors that the journal needs (P9). */
+export interface OpenFilesPlan {
+  readonly connectionsMax: number;
+  /** Session logs kept open (QFS-15). */
+  readonly logHandlesMax: number;
+}
+
+/** A third for connections, a sixth for session logs; the rest is for files that are open for a moment. Pure. */
+export function planOpenFiles(
+  openFilesMax: number | undefined,
+  configuredConnections: number | null,
+): OpenFilesPlan {
+  const free = Math.max(0, (openFilesMax ?? openFilesUsual) - ownFiles);
+  return {
+    connectionsMax: configuredConnections ?? Math.max(8, Math.floor(free / 3)),
+    logHandlesMax: Math.min(256, Math.max(4, Math.floor(free / 6))),
+  };
+}
+
+const walShare = 0.01;
+const walBytesMost = 16 * 2 ** 20;
+
+/** Length of the graph's write-ahead log: its pages and their copies in the file must fit into the default reserve of 5 % (QFS-30). Pure. */
+export function graphWalBytes(diskTotalBytes: number): number {
+  return Math.min(walBytesMost, Math.floor(diskTotalBytes * walShare));
+}
+
 /** Bodies of all requests in memory at once: four of the largest, so that one client cannot take it all. */
 const bodiesInFlightMax = 4;
 /** Longer than any sync, shorter than the time-outs of known clients (10 s). */

@@ -1,4 +1,4 @@
-import { messageOf } from '#base';
+import { isMillraceError, messageOf } from '#base';
 import { platformCode } from './platform-error.ts';
 
 /** What a failed call of the platform means, in words for whoever runs the machine. */
@@ -48,6 +48,12 @@ export function diskFaultOf(error: unknown): DiskFaultWords | undefined {
   return undefined;
 }
 
+function reasonOf(error: unknown): string {
+  const reason = isMillraceError(error) ? error.details['reason'] : undefined;
+  if (typeof reason === 'string') return reason;
+  return messageOf((error instanceof Error ? error.cause : undefined) ?? error);
+}
+
 /** Causes are few; a ring of them would hold us. */
 const depthMax = 8;
 
@@ -61,6 +67,5 @@ export function describeDiskFault(error: unknown): {
 } {
   const fault = diskFaultOf(error);
   if (fault !== undefined) return { what: `${fault.what} (${fault.code})`, cure: fault.cure };
-  const told = messageOf((error instanceof Error ? error.cause : undefined) ?? error);
-  return { what: told, cure: 'see the log' };
+  return { what: reasonOf(error), cure: 'look at the disk and at the log' };
 }

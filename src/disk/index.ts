@@ -10,6 +10,7 @@ export * from './disk.ts';
 export * from './errors.ts';
 export * from './platform-error.ts';
 export * from './disk-fault.ts';
+export * from './open-files.ts';
 export * from './node-disk.ts';
 export * from './staging-names.ts';
 export * from './atomic-replace.ts';

@@ -2,6 +2,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { ServerResponse } from 'node:http';
 import { messageOf, type Clock, type Timer } from '#base';
 import { draining } from '#queue';
+import { daemonNoticed } from '#signals';
 import { checkBrowser } from './admit-request.ts';
 import { answerClientError } from './client-error.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
@@ -50,6 +51,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     addProbeRoutes(inner, options);
     done();
   });
+  if (options.connectionsMax !== undefined)
+    limitConnections(app, options.connectionsMax, () => clock.monotonic());
   // With a listener of its own, "100 Continue" is said when the body is wanted, and a refusal comes before it (ING-914).
   app.server.on('checkContinue', (request: WaitingMessage, response: ServerResponse) => {
     request.sayContinue = () => response.writeContinue();
@@ -65,6 +68,23 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       stopCutting();
     },
   };
+}
+
+const dropsToldMs = 60_000;
+
+/** Sockets and files share the descriptors of the process: without a limit a crowd of clients leaves none for the journal, and nothing goes on. */
+function limitConnections(app: FastifyInstance, most: number, monotonicMs: () => number): void {
+  app.server.maxConnections = most;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  app.server.on('drop', () => {
+    const nowMs = monotonicMs();
+    if (nowMs - toldAtMs < dropsToldMs) return;
+    toldAtMs = nowMs;
+    daemonNoticed.publish(() => ({
+      code: 'CONNECTIONS_FULL',
+      message: `a connection was closed unheard because ${most} are open: let clients reuse theirs, or raise http.max_connections and the limit of open files`,
+    }));
+  });
 }
 
 /** How often connections that have become idle are looked for while the server closes. */

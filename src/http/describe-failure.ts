@@ -68,6 +68,7 @@ function describe(error: MillraceError, { chance }: FailureContext): Failure {
 const publicRetryCodes: ReadonlySet<string> = new Set([
   'BACKLOG_FULL',
   'QUEUE_FULL',
+  'DISK_FULL',
   'QUEUE_WRITE_FAILED',
   'SESSION_QUARANTINED',
   'DRAINING',
@@ -106,6 +107,7 @@ function foreign(error: unknown, { requestId }: FailureContext): MillraceError {
 const baseWaitMs: Readonly<Record<string, number>> = {
   BACKLOG_FULL: 2000,
   QUEUE_FULL: 4000,
+  DISK_FULL: 4000,
   QUEUE_WRITE_FAILED: 2000,
   DRAINING: 4000,
   SESSION_QUARANTINED: 60_000,

@@ -16,6 +16,8 @@ export interface HttpServerOptions {
   /** `ingest.max_batch_bytes`. */
   readonly batchBytesMax: number;
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** Connections at once; more are closed unheard, and their clients try again (P9). No limit of its own where it is not given. */
+  readonly connectionsMax?: number;
 }
 
 export interface HttpTimeouts {

@@ -32,6 +32,15 @@ export const queueFull: ErrorFactory<
     `the queue is full: ${limit} is ${limitBytes} bytes and ${usedBytes} are used; send again once the drain has caught up`,
 );
 
+/** QFS-30: the reserve, and room to drain what waits. */
+export const diskFull: ErrorFactory<{ freeBytes: number; limitBytes: number } & Partial<Keys>> =
+  defineError(
+    'DISK_FULL',
+    'retry',
+    ({ freeBytes, limitBytes }) =>
+      `the disk is nearly full: ${freeBytes} bytes are free, and ${limitBytes} are kept to apply what was accepted (queue.reserve_bytes and room for the backlog); send again later`,
+  );
+
 export const backlogFull: ErrorFactory<{ usedBytes: number; limitBytes: number } & Keys> =
   defineError(
     'BACKLOG_FULL',

@@ -76,7 +76,9 @@ async function closeWell(
   failing.heal();
   expect(queue.trouble().filter(({ message }) => message.startsWith('the journal'))).toEqual([]);
   await queue.checkpoint();
-  expect(queue.trouble()).toEqual([]);
+  // A read that failed is told for a few seconds, since nobody may ask again.
+  const lasting = queue.trouble().filter(({ message }) => !message.includes('cannot be read'));
+  expect(lasting).toEqual([]);
   await queue.close();
 }
 

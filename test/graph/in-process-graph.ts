@@ -20,7 +20,14 @@ export interface InProcessGraph {
 }
 
 export function openInProcessGraph(path = ':memory:'): InProcessGraph {
-  const start = { path, newGraphId: 'graph', newSpillBytes: spillBytes, lockWaitMs: 0 };
+  const walBytesMax = 2 ** 24;
+  const start = {
+    path,
+    newGraphId: 'graph',
+    newSpillBytes: spillBytes,
+    lockWaitMs: 0,
+    walBytesMax,
+  };
   const { database } = openForWriting(start);
   const writer = new GraphWriter(database);
   return {

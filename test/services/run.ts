@@ -1,23 +1,97 @@
 /**
- * Runs the suites that need a real service. Each suite names its service; one that cannot be had is reported as skipped with the reason.
- * No capability built so far needs a service, so the list is empty and says so.
+ * Runs the suites that need what not every machine has: a real service, or the right to mount a file system. Each names what it needs and looks for
+ * it; one whose need is not met is told with the reason and counted as skipped, never left out in silence.
+ *
+ *     npm run test:services [-- report.json]
  */
-import { writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 interface ServiceSuite {
-  readonly service: string;
+  readonly needs: string;
   readonly files: readonly string[];
+  /** Why it cannot run here; undefined when it can. */
+  missing(): string | undefined;
 }
 
-const suites: readonly ServiceSuite[] = [];
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+}
 
-const report = process.argv[2];
-process.stdout.write(
-  `${suites.length} suites need a service: the embedded profile needs none, and the shared stores are not built yet\n`,
-);
-if (report !== undefined) {
-  writeFileSync(
-    report,
-    JSON.stringify({ success: true, numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 }),
+const suites: readonly ServiceSuite[] = [
+  {
+    needs: 'a small file system of its own (mount -t tmpfs)',
+    files: ['test/services/small-file-system.test.ts'],
+    missing: cannotMount,
+  },
+];
+
+function cannotMount(): string | undefined {
+  const place = mkdtempSync(join(tmpdir(), 'millrace-mount-'));
+  try {
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', place]);
+    if (mount.status !== 0)
+      return `this machine does not let us mount: ${mount.error?.message ?? String(mount.stderr).trim()}`;
+    spawnSync('umount', [place]);
+    return undefined;
+  } finally {
+    rmdirSync(place);
+  }
+}
+
+/** Tests of the suite's files, counted by their text. */
+function testsIn({ files }: ServiceSuite): number {
+  return files.reduce(
+    (sum, file) => sum + [...readFileSync(file, 'utf8').matchAll(/^\s*it\(/gm)].length,
+    0,
   );
 }
+
+function runSuite({ files }: ServiceSuite): Report {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-services-'));
+  const path = join(folder, 'report.json');
+  try {
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`];
+    const config = ['--config', 'test/services/services-config.ts'];
+    const ran = spawnSync('vitest', ['run', ...config, ...reporters, ...files], {
+      stdio: 'inherit',
+    });
+    const report = JSON.parse(readFileSync(path, 'utf8')) as Report;
+    return ran.status === 0 || report.numFailedTests > 0
+      ? report
+      : { ...report, numFailedTests: 1 };
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.chdir(fileURLToPath(new URL('../../', import.meta.url)));
+const reports = suites.map((suite): Report => {
+  const reason = suite.missing();
+  if (reason === undefined) return runSuite(suite);
+  const count = testsIn(suite);
+  process.stdout.write(`skipped: ${count} tests need ${suite.needs}: ${reason}\n`);
+  return { numPassedTests: 0, numFailedTests: 0, numPendingTests: count };
+});
+
+const sum = (count: (report: Report) => number): number =>
+  reports.reduce((total, report) => total + count(report), 0);
+const total: Report = {
+  numPassedTests: sum(({ numPassedTests }) => numPassedTests),
+  numFailedTests: sum(({ numFailedTests }) => numFailedTests),
+  numPendingTests: sum(({ numPendingTests }) => numPendingTests),
+};
+process.stdout.write(
+  `services: ${total.numPassedTests} passed, ${total.numFailedTests} failed, ${total.numPendingTests} skipped\n`,
+);
+const [, , reportPath] = process.argv;
+if (reportPath !== undefined)
+  writeFileSync(reportPath, JSON.stringify({ success: total.numFailedTests === 0, ...total }));
+process.exit(total.numFailedTests === 0 ? 0 : 1);

@@ -27,6 +27,8 @@ export interface ChildOptions {
   readonly root: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** What a shell does before it becomes the daemon, such as `ulimit -n 90`. */
+  readonly before?: string;
 }
 
 /** Starts a daemon on a free port and waits for its ready line on fd 3; rejects with its output when it ends before. */
@@ -90,9 +92,12 @@ interface Spawned {
   readonly output: () => string;
 }
 
-function spawnDaemon({ root, args = [], env = {} }: ChildOptions): Spawned {
-  const command = ['serve', '--root', root, '--port', '0', '--ready-fd', '3', ...args];
-  const child = spawn(process.execPath, [program, ...command], {
+function spawnDaemon({ root, args = [], env = {}, before }: ChildOptions): Spawned {
+  const serve = ['serve', '--root', root, '--port', '0', '--ready-fd', '3', ...args];
+  const command = [process.execPath, program, ...serve];
+  const [file = '', ...rest] =
+    before === undefined ? command : ['sh', '-c', `${before}; exec "$@"`, 'sh', ...command];
+  const child = spawn(file, rest, {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });

@@ -1,4 +1,5 @@
 import { isMillraceError } from '#base';
+import { describeDiskFault } from '#disk';
 import {
   type AppendInput,
   type AppendOptions,
@@ -120,7 +121,8 @@ async function loadFor(
       learnt.letters.set(key, await readLetters(engine, state));
   } catch (error) {
     if (isMillraceError(error)) throw error;
-    throw queueWriteFailed({ reason: `${key} cannot be read`, keys: [key] }, error);
+    const { what } = describeDiskFault(error);
+    throw queueWriteFailed({ reason: `${key} cannot be read: ${what}`, keys: [key] }, error);
   }
 }
 

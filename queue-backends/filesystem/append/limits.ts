@@ -2,6 +2,7 @@ import {
   type AppendInput,
   type KeyLoad,
   assertRoom,
+  diskFull,
   queueFull,
   queueWriteFailed,
   recordFraming,
@@ -9,6 +10,7 @@ import {
 } from '#queue';
 import type { Storable } from './admission.ts';
 import type { Engine } from '../engine.ts';
+import { bytesToDrain } from '../space-watch.ts';
 import type { KeyState } from '../session/key-state.ts';
 import { framingFault, storedBytes } from '../session/stored-line.ts';
 
@@ -45,13 +47,15 @@ export function checkRoom(engine: Engine, storable: readonly Storable[]): void {
   );
   for (const state of added.keys()) if (state.isStuck) checkCarried(engine, state);
   checkMemory(engine, total);
-  const free = engine.space.freeBytes();
-  if (free - total < engine.space.reserveBytes)
-    throw queueFull({
-      limit: 'queue.reserve_bytes (free space that is kept)',
-      usedBytes: free,
-      limitBytes: engine.space.reserveBytes,
-    });
+  checkSpace(engine, total);
+}
+
+/** Appends stop while commits, dead letters and the graph still have the room to empty the queue (QFS-30). */
+function checkSpace({ space }: Engine, total: number): void {
+  const freeBytes = space.freeBytes();
+  const limitBytes = space.keptBytes + bytesToDrain(total);
+  if (freeBytes - total < limitBytes) throw diskFull({ freeBytes, limitBytes });
+  space.take(total);
 }
 
 function loadOf(state: KeyState, addedBytes: number): KeyLoad {

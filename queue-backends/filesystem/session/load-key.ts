@@ -10,6 +10,7 @@ import { indexLetter } from './letters.ts';
 import type { OffsetRecord } from './offset-record.ts';
 import { quarantineKey, readMarker, setQuarantine } from '../quarantine.ts';
 import { readLines, soundEnd } from './read-lines.ts';
+import { noteReadTrouble } from '../trouble.ts';
 
 /**
  * The state of a key, from memory or from its files; undefined for a key that was never seen. Damage puts the key into quarantine and never
@@ -19,12 +20,24 @@ export async function loadState(engine: Engine, guard: KeyGuard): Promise<KeySta
   const { key } = guard;
   const known = engine.table.get(key);
   if (known !== undefined) return known;
-  const state = await readState(engine, key);
+  const state = await readNoting(engine, key);
   if (state === undefined) return undefined;
   engine.table.put(state);
   noteBacklog(engine, state, 0);
   if (engine.isRecovered) engine.table.evictIfCrowded((other) => engine.locks.locked(other));
   return state;
+}
+
+/** A disk that cannot be read now is told in the status, beside the request that met it. */
+async function readNoting(engine: Engine, key: Key): Promise<KeyState | undefined> {
+  try {
+    const state = await readState(engine, key);
+    engine.readTrouble = undefined;
+    return state;
+  } catch (error) {
+    noteReadTrouble(engine, error);
+    throw error;
+  }
 }
 
 async function readState(engine: Engine, key: Key): Promise<KeyState | undefined> {

@@ -15,9 +15,10 @@ interface Handle {
 export class LogHandles {
   readonly #disk: Disk;
   readonly #handles = new Map<string, Handle>();
-  #handlesMax = handlesMaxDefault;
+  #handlesMax: number;
 
-  constructor(disk: Disk) {
+  constructor(disk: Disk, handlesMax: number = handlesMaxDefault) {
+    this.#handlesMax = handlesMax;
     this.#disk = disk;
   }
 

@@ -17,6 +17,8 @@ export interface SessionFilesOptions {
   readonly names: StagingNames;
   /** `<root>/queue/sessions` */
   readonly directory: string;
+  /** Logs kept open; 256 where it is not given. */
+  readonly handlesMax?: number;
 }
 
 const copyBytes = 1024 * 1024;
@@ -28,7 +30,7 @@ export class SessionFiles {
 
   constructor(options: SessionFilesOptions) {
     this.#options = options;
-    this.#handles = new LogHandles(options.disk);
+    this.#handles = new LogHandles(options.disk, options.handlesMax);
   }
 
   get openHandles(): number {

@@ -37,10 +37,13 @@ export interface EmbeddedGraphOptions {
   readonly queryTimeLimitMs?: number;
   /** Wait for another process's write lock before GRAPH_CONFLICT. */
   readonly lockWaitMs?: number;
+  /** Length at which the write-ahead log is written back; 16 MiB where it is not given, less on a small file system. */
+  readonly walBytesMax?: number;
 }
 
 const queryTimeLimitMsDefault = 5000;
 const lockWaitMsDefault = 5000;
+const walBytesMaxDefault = 16 * 2 ** 20;
 
 /** Opens the embedded graph: one writer thread, and reader threads once something is read. Errors: as GraphStore, and FORMAT_TOO_NEW (`fatal`). */
 export async function openEmbeddedGraph(options: EmbeddedGraphOptions): Promise<GraphStore> {
@@ -54,6 +57,7 @@ export async function openEmbeddedGraph(options: EmbeddedGraphOptions): Promise<
       newGraphId,
       newSpillBytes: spillBytes,
       lockWaitMs,
+      walBytesMax: options.walBytesMax ?? walBytesMaxDefault,
       ...known,
     }),
     clock,

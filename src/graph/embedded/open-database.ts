@@ -12,9 +12,14 @@ const writerPragmas = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA cache_size = -16384;
-PRAGMA wal_autocheckpoint = 4000;
-PRAGMA journal_size_limit = 67108864;
 `;
+const pageBytes = 4096;
+
+/** What the log holds must find room in the file beside it, so a small file system gets a short one (QFS-30). */
+function walPragmas(walBytesMax: number): string {
+  const pages = Math.max(1, Math.floor(walBytesMax / pageBytes));
+  return `PRAGMA wal_autocheckpoint = ${pages}; PRAGMA journal_size_limit = ${4 * walBytesMax};`;
+}
 
 /** Opens the graph for its one writer; makes it when the file is new. The folder MUST exist. */
 export function openForWriting(start: WriterStart): {
@@ -26,6 +31,7 @@ export function openForWriting(start: WriterStart): {
     (database) => {
       checkForm(database, start.path);
       database.exec(writerPragmas);
+      database.exec(walPragmas(start.walBytesMax));
       database.exec('BEGIN IMMEDIATE');
       if (readVersion(database) === 0) makeGraph(database, start);
       database.exec('COMMIT');

@@ -16,6 +16,8 @@ export interface WriterStart extends ThreadStart {
   readonly newGraphId: string;
   readonly newSpillBytes: number;
   readonly lockWaitMs: number;
+  /** The write-ahead log is written back when it is this long. */
+  readonly walBytesMax: number;
 }
 
 /** The first answer of a thread: its database is open. */

@@ -142,8 +142,8 @@ describe('the reserve', () => {
       queue.trouble();
       await turn();
       expectWords(queue.trouble()[0], '512 KiB are free', since);
-      expect(queue.trouble()[0]).toMatchObject({ code: 'QUEUE_FULL', isRefusing: true });
-      await expect(queue.append(numbered('s', 1, 1))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+      expect(queue.trouble()[0]).toMatchObject({ code: 'DISK_FULL', isRefusing: true });
+      await expect(queue.append(numbered('s', 1, 1))).rejects.toMatchObject({ code: 'DISK_FULL' });
       await drain(queue);
       freeBytes = 10 * 2 ** 20;
       await place.clock.advance(1_000);

@@ -10,6 +10,7 @@ import {
   numbered,
   pendingNumbers,
 } from '../../contract/queue/steps.ts';
+import { bytesToDrain } from '../../../queue-backends/filesystem/space-watch.ts';
 import { newKeyState } from '../../../queue-backends/filesystem/session/key-state.ts';
 import { StateTable } from '../../../queue-backends/filesystem/session/state-table.ts';
 import { openQueue, queueDirectory } from '../../support/filesystem-queue.ts';
@@ -30,7 +31,7 @@ describe('a full disk', () => {
           await place.clock.advance(600);
         }
       };
-      await expect(filling()).rejects.toMatchObject({ code: 'QUEUE_FULL', disposition: 'retry' });
+      await expect(filling()).rejects.toMatchObject({ code: 'DISK_FULL', disposition: 'retry' });
       await kill(queue);
       await drain(queue);
       await assertBooks(queue, { dead: 1, pending: 0 });
@@ -43,14 +44,24 @@ describe('a full disk', () => {
       const filling = async (): Promise<void> => {
         for (let n = 0; n < 200; n += 1) {
           await append(queue, testRecord({ data: { n, text: 'x'.repeat(5_000) } }));
+          await drain(queue);
           await place.clock.advance(600);
         }
       };
-      await expect(filling()).rejects.toMatchObject({
-        code: 'QUEUE_FULL',
-        details: { limitBytes: Math.floor(2 ** 20 * 0.05) },
-      });
+      const limitBytes = await filling().then(
+        () => 0,
+        (error: { readonly details: { readonly limitBytes: number } }) => error.details.limitBytes,
+      );
+      const reserve = Math.floor(2 ** 20 * 0.05);
+      expect(limitBytes - reserve).toBeGreaterThan(3 * 5_000);
+      expect(limitBytes - reserve).toBeLessThan(4 * 5_000);
     }));
+
+  it('keeps room to drain what waits: its lines, its values in the graph, and the log that the graph writes ahead (SC-029, QFS-30)', () => {
+    expect(bytesToDrain(0)).toBe(0);
+    expect(bytesToDrain(1_000)).toBe(3_000);
+    expect(bytesToDrain(8 * 2 ** 30)).toBe(16 * 2 ** 30 + 32 * 2 ** 20);
+  });
 
   it('says why appends are refused, acknowledges nothing, and heals by itself (P1, P2, QFS-31)', () =>
     withPlace(async (place) => {
