@@ -13,7 +13,7 @@ import { frameKinds } from './journal/frame.ts';
 import { type KeyState, isDirty, positionOf } from './session/key-state.ts';
 import type { OffsetRecord } from './session/offset-record.ts';
 import { type MarkPayload, encodeJson } from './journal/payloads.ts';
-import { quarantineKey, writeMarker } from './quarantine.ts';
+import { quarantineKey, removeMarker, writeMarker } from './quarantine.ts';
 import { submitFrame } from './journal/submit.ts';
 
 /** Session files synced at once (QFS-11). */
@@ -49,6 +49,7 @@ export function recordOf(
     seq: state.seq,
     frame,
     tenure,
+    ...(state.lastClear === null ? {} : { last_clear: state.lastClear }),
     cursor: state.cursor,
   };
 }
@@ -187,17 +188,19 @@ async function writeFiles(
   await engine.filler.fillNow(state, guard);
   await failpoint('checkpoint:before-sync');
   if (record.log_end > record.base) await syncs(() => engine.files.sync(state));
+  if (state.quarantine === null && state.hasMarker) await removeMarker(engine, state);
   const deadLines = await writeDeadFile(engine, state);
   await engine.records.write(
     state.key,
     engine.files.folderOf(state.key),
     // Members that a newer version has put there stay (ING-213).
     (current) => ({ ...current, ...record }),
-    { held: guard, overDamage: state.isRecordRetold },
+    { held: guard, overDamage: state.isRecordRetold, isSetAnew: state.mayGoBack },
   );
   await writeMarker(engine, state);
   state.newDead.splice(0, deadLines);
   state.isRecordRetold = false;
+  state.mayGoBack = false;
   state.syncedTo = record.log_end;
   state.counted = frame;
   state.savedVersion = version;

@@ -11,13 +11,14 @@ import {
   deadLetterState,
   epochMismatch,
   positionRegression,
+  positionStale,
 } from '#queue';
 import { type Cursor, type Key, type Position, parseLine, parsePosition } from '#record';
 import { readLetters } from './session/dead-file.ts';
 import { settleDuplicates } from './append/duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
 import { frameKinds } from './journal/frame.ts';
-import { type KeyState, dirty, positionOf } from './session/key-state.ts';
+import { type KeyState, dirty, passDead, positionOf } from './session/key-state.ts';
 import { letterIdAt, takeLetter } from './session/letters.ts';
 import { loadState } from './session/load-key.ts';
 import {
@@ -99,6 +100,9 @@ function checkPosition(state: KeyState, after: Position): number {
       position: after,
       committed: positionOf(state, state.committed),
     });
+  // What was read before a reset has another cursor than the place that it leads to.
+  if (state.isSetAnew && parts.offset !== state.committed)
+    throw positionStale({ key, position: after });
   assert(parts.offset <= state.end, `${after} was given out for ${key} by this queue`);
   return parts.offset;
 }
@@ -147,6 +151,8 @@ interface DeadLines {
   readonly lines: readonly (DeadLine | OutcomeLine)[];
   /** Records among those that the commit passes that are dead, noted before or now. */
   readonly passedDead: number;
+  /** Records in the letters that are discarded. */
+  readonly discarded: number;
 }
 
 async function deadLinesOf(
@@ -154,16 +160,19 @@ async function deadLinesOf(
   state: KeyState,
   letters: readonly DeadLetterInput[],
 ): Promise<DeadLines> {
-  if (letters.length === 0) return { lines: [], passedDead: 0 };
+  if (letters.length === 0) return { lines: [], passedDead: 0, discarded: 0 };
   const known = new Map((await readLetters(engine, state)).map((letter) => [letter.id, letter]));
   const ts = new Date(engine.options.clock.now()).toISOString();
   const lines: (DeadLine | OutcomeLine)[] = [];
   let passedDead = 0;
+  let discarded = 0;
   for (const letter of letters) {
     if ('discarded' in letter) {
       const isTaken = state.settling.has(letter.discarded);
       if (isTaken) throw deadLetterState({ id: letter.discarded, outcome: 'being requeued' });
-      lines.push(discardOf(known.get(letter.discarded), letter, ts));
+      const line = known.get(letter.discarded);
+      lines.push(discardOf(line, letter, ts));
+      discarded += line?.records ?? 1;
       continue;
     }
     const line = deadLineOf(state, letter, ts);
@@ -171,7 +180,7 @@ async function deadLinesOf(
     // Idempotent by (epoch, start): a position that is dead already adds nothing (ING-718).
     if (!known.has(line.id)) lines.push(line);
   }
-  return { lines, passedDead };
+  return { lines, passedDead, discarded };
 }
 
 function discardOf(
@@ -233,8 +242,8 @@ interface NextCommit extends DeadLines {
 }
 
 function payloadOf(state: KeyState, order: CommitOrder, next: NextCommit): CommitPayload {
-  const discarded = next.lines.filter((line) => 'kind' in line).length;
-  const dead = next.lines.length - discarded;
+  const { discarded } = next;
+  const dead = next.lines.filter((line) => !('kind' in line)).length;
   return {
     k: state.key,
     e: state.epoch,
@@ -294,6 +303,7 @@ function applyCommit(
   const before = state.end - state.committed;
   state.committed = payload.after;
   state.committedRecords += payload.n;
+  passDead(state);
   state.boundaries = state.boundaries.filter((end) => end > payload.after);
   state.seq = payload.seq;
   state.cursor = payload.cursor;

@@ -19,6 +19,8 @@ export interface FilesystemQueueLimits extends QueueLimits {
   readonly segmentBytes: number;
   /** Kept free for commits, dead letters and deletes (QFS-30); null: 256 MiB or 5 % of the file system, the smaller. */
   readonly reserveBytes: number | null;
+  /** A log up to this size whose position is damaged is drained again from its beginning by itself (ING-822); never where it is not given. */
+  readonly autoResetBytesMax?: number;
 }
 
 export interface FilesystemQueueOptions {

@@ -21,7 +21,7 @@ export function evidenceSuffix({ clock, chance }: EvidenceOptions): string {
 export async function keepCopy(
   options: EvidenceOptions,
   path: string,
-  kind: 'corrupt' | 'torn',
+  kind: 'corrupt' | 'torn' | 'replaced',
   reason: string,
   from = 0,
 ): Promise<string | undefined> {

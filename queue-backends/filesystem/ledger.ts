@@ -3,7 +3,7 @@ import { type Key, type Position, keyParts, parsePosition } from '#record';
 import type { Engine } from './engine.ts';
 import { type KeyState, backlogBytes, pendingRecords, positionOf } from './session/key-state.ts';
 import { quarantineKey } from './quarantine.ts';
-import { readEndingAt } from './read.ts';
+import { readEndingAt } from './session/read-record.ts';
 import { stopOnDamage, withState } from './with-state.ts';
 import { keysOnDisk } from './recovery/recovery-finish.ts';
 import { troubleOf } from './trouble.ts';

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { failpoint } from '#disk';
 import { fenceStale } from '#fence';
 import {
+  type LogRepair,
   type QueueBackend,
   type QueueLedger,
   type QueuePlug,
@@ -21,6 +22,7 @@ import { prepareFolder } from './format-file.ts';
 import { frameKinds } from './journal/frame.ts';
 import { Journal } from './journal/journal.ts';
 import { createLedger } from './ledger.ts';
+import { createRepair } from './repair/create-repair.ts';
 import { offsetRecords } from './session/offset-record.ts';
 import { encodeJson, type TenurePayload } from './journal/payloads.ts';
 import { readBatch } from './read.ts';
@@ -37,7 +39,7 @@ import { Upkeep } from './upkeep.ts';
 import { withState } from './with-state.ts';
 import { assertWriter } from './writer.ts';
 
-export interface FilesystemQueue extends QueueBackend, QueueLedger {
+export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair {
   /** The graph that this root belongs to, as format.json keeps it; null while it has met none (ING-540). */
   readonly graphId: string | null;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
@@ -214,6 +216,7 @@ function surface(engine: Engine, graphId: string | null): FilesystemQueue {
       return [...engine.active];
     },
     ...createLedger(engine),
+    ...createRepair(engine),
     checkpoint: () => upkeep.checkpoint(),
     close: () => close(engine, upkeep),
   };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type MillraceError, isMillraceError } from '#base';
-import { atomicReplace } from '#disk';
+import { atomicReplace, failpoint } from '#disk';
+import { logGenerationMissing } from '#queue';
 import { keyQuarantined } from '#signals';
 import { type Engine, noteBacklog } from './engine.ts';
 import { keepCopy } from './evidence.ts';
@@ -54,6 +55,8 @@ export function setQuarantine(engine: Engine, state: KeyState, quarantine: Quara
 async function keepDamaged(engine: Engine, state: KeyState, fault: Fault): Promise<void> {
   const { options, files, records } = engine;
   const reason = `${fault.code} of ${state.key}: ${fault.message}`;
+  if (fault.code === logGenerationMissing.code)
+    await keepCopy(options, files.generationPath(state.key, state.gen), 'corrupt', reason);
   if (logFaults.has(fault.code)) {
     await keepCopy(options, files.logPath(state.key, state.gen), 'corrupt', reason);
     return;
@@ -64,9 +67,23 @@ async function keepDamaged(engine: Engine, state: KeyState, fault: Fault): Promi
 /** `quarantine.json` survives restarts and is what an operator sees. */
 export async function writeMarker(engine: Engine, state: KeyState): Promise<void> {
   if (!state.hasFolder || state.quarantine === null) return;
+  state.hasMarker = true;
   const path = join(engine.files.folderOf(state.key), markerName);
   const bytes = Buffer.from(`${JSON.stringify({ v: 1, ...state.quarantine }, null, 2)}\n`, 'utf8');
   await atomicReplace(engine.options.disk, path, bytes, engine.options.names);
+}
+
+/** The key is cleared: its frame is durable, and the marker must not outlive the mark that passes it (C25). */
+export async function removeMarker(engine: Engine, state: KeyState): Promise<void> {
+  const { disk } = engine.options;
+  const folder = engine.files.folderOf(state.key);
+  const path = join(folder, markerName);
+  if ((await disk.stat(path)) !== undefined) {
+    await disk.unlink(path);
+    await failpoint('clear:marker-unlinked');
+    await disk.syncDirectory(folder);
+  }
+  state.hasMarker = false;
 }
 
 /** The marker of a key; null when there is none. One that cannot be read still stops the key: somebody put it there. */

@@ -3,14 +3,16 @@ import {
   type BatchItem,
   type KeyGuard,
   offsetMisaligned,
+  recordCorrupt,
   sessionQuarantined,
 } from '#queue';
 import type { Key } from '#record';
 import type { Engine } from './engine.ts';
-import { type KeyState, type TailLine, positionOf } from './session/key-state.ts';
-import { readLines, recordIn, type ReadLine } from './session/read-lines.ts';
+import { type KeyState, positionOf, readLimit } from './session/key-state.ts';
+import { readLines, type ReadLine } from './session/read-lines.ts';
+import { recordOfTail } from './session/read-record.ts';
 import { loadState } from './session/load-key.ts';
-import { recordOfOwn } from './session/stored-line.ts';
+import { passLeadingDead } from './repair/reconcile.ts';
 import { asRetry, stopOnDamage } from './with-state.ts';
 
 export interface BatchLimit {
@@ -18,7 +20,10 @@ export interface BatchLimit {
   readonly bytes: number;
 }
 
-/** The next records after the committed position (ING-401…404). From memory in one step where the tail has them, else from the log. */
+/**
+ * The next records after the committed position (ING-401…404). From memory in one step where the tail has them, else from the log. Dead records
+ * that lead are passed first, and nothing is read beyond one that does not yet (ING-702).
+ */
 export async function readBatch(engine: Engine, key: Key, max: BatchLimit): Promise<Batch> {
   const known = engine.table.get(key);
   if (known !== undefined && tailCovers(known)) {
@@ -34,7 +39,7 @@ export async function readBatch(engine: Engine, key: Key, max: BatchLimit): Prom
 }
 
 function tailCovers(state: KeyState): boolean {
-  if (state.quarantine !== null) return false;
+  if (state.quarantine !== null || state.deadAhead.has(state.committed)) return false;
   const first = state.tail[0];
   return state.committed === state.end || (first !== undefined && first.offset <= state.committed);
 }
@@ -43,6 +48,7 @@ async function readUnderGuard(engine: Engine, guard: KeyGuard, max: BatchLimit):
   const state = await loadState(engine, guard);
   if (state === undefined) return { key: guard.key, start: '' as Batch['start'], items: [] };
   refuseQuarantined(state);
+  await passLeadingDead(engine, state);
   if (tailCovers(state)) return fromTail(state, max);
   return stopOnDamage(engine, state, () => fromLog(engine, state, max));
 }
@@ -62,6 +68,7 @@ function batchOf(state: KeyState, lines: readonly ReadLine[]): Batch {
     after: positionOf(state, end),
   }));
   state.boundaries = lines.map(({ end }) => end);
+  state.isSetAnew = false;
   noteOldest(state, lines[0]);
   return { key: state.key, start: positionOf(state, state.committed), items };
 }
@@ -108,70 +115,41 @@ function fromTail(state: KeyState, max: BatchLimit): Batch {
 }
 
 function addTail(state: KeyState, batch: BatchLines, from: number): void {
+  const limit = readLimit(state);
   for (const line of state.tail) {
     const { offset, bytes } = line;
     if (offset < from) continue;
-    if (!batch.hasRoomFor(bytes.length)) break;
+    if (offset >= limit || !batch.hasRoomFor(bytes.length)) break;
     batch.push({ offset, end: offset + bytes.length, raw: recordOfTail(state, line) });
   }
 }
 
-/** A checksum is for bytes that were away: on a disk, or with an earlier process. */
-function recordOfTail(state: KeyState, { offset, bytes, isOwn }: TailLine): Uint8Array {
-  return isOwn === true ? recordOfOwn(bytes) : recordIn(state, offset, bytes);
-}
-
-/** From the session file, and on from memory what it does not hold yet (ING-403). */
+/**
+ * From the session file, and on from memory what it does not hold yet (ING-403). Sound records before a damaged one are a batch of their own:
+ * they are drained before their key stops.
+ */
 async function fromLog(engine: Engine, state: KeyState, max: BatchLimit): Promise<Batch> {
   await checkAlignment(engine, state);
   const batch = new BatchLines(max);
-  const to = Math.min(state.filledTo, state.tail[0]?.offset ?? state.filledTo);
-  for await (const line of readLines(engine.files, state, state.committed, to)) {
-    if (!batch.hasRoomFor(line.end - line.offset)) return batchOf(state, batch.lines);
-    batch.push(line);
+  const fileEnd = Math.min(state.filledTo, state.tail[0]?.offset ?? state.filledTo);
+  const to = Math.min(fileEnd, readLimit(state));
+  try {
+    for await (const line of readLines(engine.files, state, state.committed, to)) {
+      if (!batch.hasRoomFor(line.end - line.offset)) return batchOf(state, batch.lines);
+      batch.push(line);
+    }
+  } catch (error) {
+    if (!recordCorrupt.is(error) || batch.lines.length === 0) throw error;
+    return batchOf(state, batch.lines);
   }
-  addTail(state, batch, to);
+  if (to === fileEnd) addTail(state, batch, to);
   return batchOf(state, batch.lines);
 }
 
 /** The byte before a committed offset ends a record (ING-404). */
 async function checkAlignment(engine: Engine, state: KeyState): Promise<void> {
-  if (state.committed === state.base) return;
+  const { committed, base, ranges } = state;
+  if (committed === base || ranges.some(({ end }) => end === committed)) return;
   const before = await engine.files.read(state, state.committed - 1, 1);
   if (before[0] !== 0x0a) throw offsetMisaligned({ key: state.key, offset: state.committed });
-}
-
-/** The stored record that ends at an offset, wherever it still is. */
-export async function readEndingAt(
-  engine: Engine,
-  state: KeyState,
-  end: number,
-): Promise<Uint8Array | undefined> {
-  const inTail = state.tail.find(({ offset, bytes }) => offset + bytes.length === end);
-  if (inTail !== undefined) return recordOfTail(state, inTail);
-  if (end <= state.base || end > state.filledTo) return undefined;
-  let size = 64 * 1024;
-  for (;;) {
-    const from = Math.max(state.base, end - size);
-    const chunk = await engine.files.read(state, from, end - from);
-    if (chunk.length < end - from || chunk.at(-1) !== 0x0a) return undefined;
-    const previous = chunk.lastIndexOf(0x0a, chunk.length - 2);
-    if (previous >= 0 || from === state.base)
-      return recordIn(state, from + previous + 1, chunk.subarray(previous + 1));
-    size *= 4;
-  }
-}
-
-/** The stored record at an offset of known length. */
-export async function readAt(
-  engine: Engine,
-  state: KeyState,
-  offset: number,
-  length: number,
-): Promise<Uint8Array | undefined> {
-  const inTail = state.tail.find((line) => line.offset === offset);
-  if (inTail !== undefined) return recordOfTail(state, inTail);
-  if (offset < state.base || offset + length > state.filledTo) return undefined;
-  const line = await engine.files.read(state, offset, length);
-  return line.length === length ? recordIn(state, offset, line) : undefined;
 }

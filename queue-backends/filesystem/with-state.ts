@@ -5,7 +5,7 @@ import type { Key } from '#record';
 import type { Engine } from './engine.ts';
 import type { KeyState } from './session/key-state.ts';
 import { loadState } from './session/load-key.ts';
-import { quarantineKey } from './quarantine.ts';
+import { stopKey } from './repair/set-back.ts';
 
 /** Reads under the key's lock; the state is undefined for a key that was never seen. */
 export function withState<T>(
@@ -47,7 +47,7 @@ export async function stopOnDamage<T>(
     return await act();
   } catch (error) {
     if (isMillraceError(error) && error.disposition === 'corrupt')
-      await quarantineKey(engine, state, error);
+      await stopKey(engine, state, error);
     throw error;
   }
 }

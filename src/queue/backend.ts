@@ -76,6 +76,8 @@ export interface DeadLetterRecord {
   readonly attempts: number;
   readonly error: { readonly code: string; readonly message: string };
   readonly eventId?: string;
+  /** Of a range of a damaged log that was passed over: how many records it held, by the books. Absent for one record (ING-412). */
+  readonly records?: number;
   readonly payload: Uint8Array;
   readonly isRetired: boolean;
   readonly outcome:

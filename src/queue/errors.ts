@@ -197,6 +197,36 @@ export const backendProtocolMismatch: ErrorFactory<{
     `the ${backend} queue implements protocol ${range}, this millrace speaks ${protocol}: install a matching version`,
 );
 
+/** `ways` are those that apply now. */
+export const clearRefused: ErrorFactory<{
+  key: string;
+  mode: string;
+  reason: string;
+  ways: readonly string[];
+}> = defineError(
+  'CLEAR_REFUSED',
+  'reject',
+  ({ key, mode, reason, ways }) =>
+    `${key} cannot be cleared by ${mode}: ${reason}; ${
+      ways.length === 0
+        ? 'see "millrace quarantine show"'
+        : `what applies now: ${ways.map((way) => `--${way}`).join(', ')}`
+    }`,
+);
+
+export const resetRefused: ErrorFactory<{ key: string; reason: string }> = defineError(
+  'RESET_REFUSED',
+  'reject',
+  ({ key, reason }) => `${key} cannot be drained again from where its log begins: ${reason}`,
+);
+
+export const positionStale: ErrorFactory<{ key: string; position: string }> = defineError(
+  'POSITION_STALE',
+  'retry',
+  ({ key, position }) =>
+    `the position of ${key} was set anew after ${position} was read: read the key again`,
+);
+
 export const deadLetterState: ErrorFactory<{ id: string; outcome: string }> = defineError(
   'DEAD_LETTER_STATE',
   'reject',

@@ -11,6 +11,7 @@ export * from './backend.ts';
 export * from './errors.ts';
 export { assertHeld, type KeyGuard } from './key-hold.ts';
 export * from './limits.ts';
+export * from './log-repair.ts';
 export * from './locks.ts';
 export type * from './log-structured.ts';
 export * from './owner-thread.ts';

@@ -41,6 +41,25 @@ export interface KeyQuarantined {
   readonly code: string;
   readonly message: string;
 }
+/** Dead records that a position was moved past, because their letters were durable and the commit behind them was not (ING-702). */
+export interface DeadPassed {
+  readonly key: string;
+  readonly records: number;
+  readonly from: string;
+  readonly to: string;
+}
+/** A key's position was set by a reset or by a way out of its quarantine. */
+export interface PositionSet {
+  readonly key: string;
+  readonly mode: string;
+  readonly by: string;
+  readonly operation: string;
+  readonly from: string;
+  readonly to: string;
+  /** Dead letters that the step made, and the records in them. */
+  readonly letters: number;
+  readonly deadRecords: number;
+}
 export interface EvidenceKept {
   readonly path: string;
   readonly reason: string;
@@ -112,6 +131,8 @@ export const recovered: Channel<Recovered> = defineChannel('millrace:queue:recov
 export const keyQuarantined: Channel<KeyQuarantined> = defineChannel(
   'millrace:queue:key-quarantined',
 );
+export const deadPassed: Channel<DeadPassed> = defineChannel('millrace:queue:dead-passed');
+export const positionSet: Channel<PositionSet> = defineChannel('millrace:queue:position-set');
 export const evidenceKept: Channel<EvidenceKept> = defineChannel('millrace:queue:evidence-kept');
 export const groupApplied: Channel<GroupApplied> = defineChannel('millrace:drain:group-applied');
 export const batchCommitted: Channel<BatchCommitted> = defineChannel(

@@ -4,11 +4,13 @@ import {
   checkpointed,
   daemonChanged,
   daemonNoticed,
+  deadPassed,
   evidenceKept,
   groupApplied,
   journalFailed,
   keyQuarantined,
   opsAudited,
+  positionSet,
   recordDead,
   recovered,
   requestFinished,
@@ -86,6 +88,18 @@ function trouble(logger: Logger): (() => void)[] {
     }),
     keyQuarantined.subscribe(({ key, code, message }) =>
       logger.error({ event: 'key_quarantined', key, code }, message),
+    ),
+    positionSet.subscribe((message) =>
+      logger.warn(
+        { event: 'position_set', ...message },
+        `${message.by}: ${message.key} goes on at ${message.to} (${message.mode})`,
+      ),
+    ),
+    deadPassed.subscribe((message) =>
+      logger.warn(
+        { event: 'dead_passed', ...message },
+        `${message.records} records of ${message.key} are dead letters already and were passed`,
+      ),
     ),
     evidenceKept.subscribe(({ path, reason }) =>
       logger.warn({ event: 'evidence_kept', path }, reason),

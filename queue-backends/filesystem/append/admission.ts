@@ -100,6 +100,11 @@ export function judge(engine: Engine, records: readonly AppendInput[], learnt: L
   };
 }
 
+function isPassedOver(state: KeyState, { ordinal, offset }: DedupEntry): boolean {
+  if (state.ranges.length === 0 || ordinal !== state.ordinal) return false;
+  return state.ranges.some(({ start, end }) => offset >= start && offset < end);
+}
+
 function twinName({ key, eventId }: AppendInput): string {
   return `${key} ${eventId ?? ''}`;
 }
@@ -173,6 +178,8 @@ function judgeKnown(
   entry: DedupEntry,
 ): Verdict | undefined {
   const { offset } = entry;
+  // Its bytes were passed over: nobody can tell any more what it was, and the sender still has it.
+  if (isPassedOver(state, entry)) return store(state, input);
   if (!entry.isDerivedId && input.isDerivedId !== true) {
     const storedSha256 = request.learnt.digests.get(nameOf(state, entry));
     if (storedSha256 === undefined) {

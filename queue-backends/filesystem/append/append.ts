@@ -27,7 +27,7 @@ import { checkFraming, checkRoom } from './limits.ts';
 import { loadState } from '../session/load-key.ts';
 import { freshState } from '../session/fresh-key.ts';
 import { quarantineKey } from '../quarantine.ts';
-import { readAt } from '../read.ts';
+import { readAt } from '../session/read-record.ts';
 import { storedBytes } from '../session/stored-line.ts';
 import { assertWriter } from '../writer.ts';
 

@@ -6,6 +6,7 @@ import {
   type AppendMeta,
   type CommitPayload,
   type CopiedFrame,
+  type PositionPayload,
   type QuarantinePayload,
   decodeAppend,
   decodeCopy,
@@ -92,8 +93,10 @@ function partOf(frame: CopiedFrame, key: Key): readonly CopiedFrame[] {
       return part === undefined ? [] : [part];
     }
     case frameKinds.commit:
+    case frameKinds.reset:
+    case frameKinds.quarantineClear:
     case frameKinds.quarantine: {
-      const { k } = decodeJson<CommitPayload | QuarantinePayload>(frame.payload);
+      const { k } = decodeJson<CommitPayload | PositionPayload | QuarantinePayload>(frame.payload);
       return k === key ? [frame] : [];
     }
     default:

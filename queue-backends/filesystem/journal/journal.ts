@@ -67,6 +67,7 @@ export class Journal {
   #healDelayMs = healDelayMsFirst;
   #healTimer: Timer | undefined;
   #idleWaiters: (() => void)[] = [];
+  #groupWaiters: (() => void)[] = [];
   /** Monotonic time at which the group that is on its way was begun. */
   #writingSince: number | undefined;
   #failuresInRow = 0;
@@ -125,6 +126,14 @@ export class Journal {
     });
   }
 
+  /** Resolves when the group that is on its way has been told its outcome: others may wait still. */
+  groupEnded(): Promise<void> {
+    if (!this.#isRunning) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#groupWaiters.push(resolve);
+    });
+  }
+
   /** The frames up to `mark` are redundant: their segments may go (QFS-05, QFS-11). */
   async advanceMark(mark: number): Promise<void> {
     assert(mark <= this.#durable, `the mark ${mark} is not durable yet`);
@@ -162,6 +171,7 @@ export class Journal {
       } catch (error) {
         this.#fail(group, error);
       }
+      for (const wake of this.#groupWaiters.splice(0)) wake();
     }
     this.#isRunning = false;
     for (const wake of this.#idleWaiters.splice(0)) wake();
@@ -301,6 +311,7 @@ export class Journal {
       this.#blocked = undefined;
     }
     this.#isRunning = false;
+    for (const wake of this.#groupWaiters.splice(0)) wake();
     if (this.#queue.length > 0) void this.#run();
     else for (const wake of this.#idleWaiters.splice(0)) wake();
   }

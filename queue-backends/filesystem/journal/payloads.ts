@@ -1,4 +1,4 @@
-import type { AppliedMark } from '#queue';
+import type { AppliedMark, ClearMode } from '#queue';
 import type { Cursor, Key } from '#record';
 import type { KeyTotals } from '#state';
 import type { FrameKind } from './frame.ts';
@@ -67,6 +67,8 @@ export interface DeadLine {
   readonly attempts: number;
   readonly error: { readonly code: string; readonly message: string };
   readonly event_id?: string;
+  /** Of a passed-over range: how many records it held. A letter without it is one record. */
+  readonly records?: number;
   readonly payload?: string;
   readonly payload_b64?: string;
 }
@@ -112,6 +114,39 @@ export interface CommitPayload {
     readonly dup: number;
   };
   readonly dead?: readonly (DeadLine | OutcomeLine)[];
+}
+
+/** A way out of a quarantine, or what set the position without one: a reset at the start, a replay that was asked for. */
+export type PositionMode = ClearMode | 'auto' | 'replay';
+
+/**
+ * RESET and QUARANTINE-CLEAR (W8, W9): the key's position, cursor and books as they are from here on, whatever stood before, with the letters
+ * that the step makes. The journal tells them as a whole because the offset record on disk may be the damage.
+ */
+export interface PositionPayload {
+  readonly k: Key;
+  readonly e: string;
+  readonly o: number;
+  readonly op: string;
+  readonly mode: PositionMode;
+  readonly by: string;
+  readonly ts: string;
+  /** Offset that is committed from here on, with the records before it, the number of this write and the cursor there. */
+  readonly after: number;
+  readonly records: number;
+  readonly seq: number;
+  readonly cursor: Cursor | null;
+  readonly applied: AppliedMark | null;
+  /** Durable end of the log, and the records before it. */
+  readonly end: number;
+  readonly logRecords: number;
+  /** Books of the key from here on; duplicates go on as they were. */
+  readonly totals: Omit<KeyTotals, 'duplicates'>;
+  /** What the books of the root gain. */
+  readonly delta: { readonly applied: number; readonly dead: number };
+  readonly dead?: readonly DeadLine[];
+  /** The step has more frames: the key is still in quarantine. */
+  readonly more?: true;
 }
 
 export interface QuarantinePayload {

@@ -13,6 +13,7 @@ import {
   type AppendMeta,
   type AppendRecord,
   type CommitPayload,
+  type PositionPayload,
   type QuarantinePayload,
   decodeAppend,
   decodeCopy,
@@ -23,6 +24,7 @@ import { keepJournalEvidence, quarantineNamed, readSegment } from './recovery-da
 import { finishKeys, rebuildFromFolders } from './recovery-finish.ts';
 import type { FramePlace, Scan } from './recovery-scan.ts';
 import { requeueLine } from '../session/requeue-line.ts';
+import { type PositionKind, takePosition } from '../repair/set-position.ts';
 import { addToTail } from '../session/tail.ts';
 
 /** A key's tail is written to its file when it is this large: recovery's memory does not follow the journal's size. */
@@ -145,6 +147,10 @@ async function applyFrame(replay: Replay, frame: Replayed): Promise<void> {
       meet(replay, state);
       return;
     }
+    case frameKinds.reset:
+    case frameKinds.quarantineClear:
+      await applyPosition(replay, frame, frame.kind, decodeJson<PositionPayload>(frame.payload));
+      return;
     default:
       // Marks, tenures and abandons were taken into account by the scan, copies before; other kinds have no writer yet.
       return;
@@ -346,6 +352,33 @@ async function applyCommit(replay: Replay, frame: Replayed, payload: CommitPaylo
   if (state.committed === state.end) state.oldestMs = null;
   for (const line of payload.dead ?? []) takeLetter(engine, state, line);
   replay.appliedTo.set(state.key, frame.sequence);
+}
+
+/** A position that was set anew is told whole, so it also makes good an offset record that is the damage. */
+async function applyPosition(
+  replay: Replay,
+  frame: Replayed,
+  kind: PositionKind,
+  payload: PositionPayload,
+): Promise<void> {
+  const { engine } = replay;
+  const { k: key, delta, dead = [] } = payload;
+  if (frame.copiedFor === undefined) {
+    engine.totals.applied += delta.applied;
+    engine.totals.dead += delta.dead;
+  }
+  const state = await underLock(replay, key, (guard) => loadState(engine, guard));
+  const isCleared = kind === frameKinds.quarantineClear && payload.more !== true;
+  if (isCleared) engine.quarantined.delete(key);
+  if (state === undefined || state.epoch !== payload.e) return;
+  // What stops a key is told by the order of its frames alone, whatever its record holds already.
+  if (isCleared) state.quarantine = null;
+  meet(replay, state);
+  if (takes(replay, state, frame)) {
+    takePosition(state, kind, payload);
+    for (const line of dead) takeLetter(engine, state, line);
+    replay.appliedTo.set(key, frame.sequence);
+  } else for (const line of dead) indexLetter(engine, state, line);
 }
 
 function addDelta(

@@ -4,10 +4,11 @@ import { type Key, parseKey } from '#record';
 import { evidenceKept } from '#signals';
 import { type Engine, noteBacklog } from '../engine.ts';
 import { keepCopy } from '../evidence.ts';
-import { type KeyState, dirty } from '../session/key-state.ts';
+import { type KeyState, dirty, pendingRecords } from '../session/key-state.ts';
+import { loadDead } from '../session/dead-ahead.ts';
 import { loadState, orStop, settleLog } from '../session/load-key.ts';
 import { countLines } from '../session/read-lines.ts';
-import { quarantineKey } from '../quarantine.ts';
+import { stopKey } from '../repair/set-back.ts';
 import type { Replay } from './recovery-apply.ts';
 
 /** The last steps of recovery, key by key: files as long as their journal says, books that add up, a list of who must drain. */
@@ -20,7 +21,7 @@ export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<
     if (state.hasSoundRecord) await settleEnd(replay, state);
     if (replay.recount.has(state.key) && state.fault === undefined)
       await orStop(engine, state, () => recount(replay, state));
-    if (state.fault !== undefined) await quarantineKey(engine, state, state.fault);
+    if (state.fault !== undefined) await stopOrSetBack(replay, state, state.fault);
     state.fault = undefined;
   }
   engine.active.clear();
@@ -30,6 +31,16 @@ export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<
     if (state.filledTo < state.end) engine.filler.want(state);
   }
   if (replay.isRebuilt) sumTotals(engine);
+}
+
+async function stopOrSetBack(
+  replay: Replay,
+  state: KeyState,
+  fault: NonNullable<KeyState['fault']>,
+): Promise<void> {
+  await stopKey(replay.engine, state, fault);
+  state.fault = undefined;
+  if (state.quarantine === null) await settleEnd(replay, state);
 }
 
 /** A frame told what the damaged offset record said: the file is kept as evidence, and the next checkpoint writes a new one (C9). */
@@ -46,6 +57,7 @@ async function settleEnd(replay: Replay, state: KeyState): Promise<void> {
   const { engine, toldFrom } = replay;
   const told = toldFrom.get(state.key);
   if (state.hasFolder) await settleLog(engine, state, told ?? state.end);
+  else await loadDead(engine, state);
   if (told === undefined) return;
   const fileEnd = await engine.files.logEnd(state);
   if (fileEnd <= state.end) return;
@@ -64,9 +76,11 @@ async function recount(replay: Replay, state: KeyState): Promise<void> {
   const { engine } = replay;
   await engine.locks.with(state.key, (guard) => engine.filler.fillNow(state, guard));
   const waiting = await countLines(engine.files, state, state.committed, state.end);
-  state.committedRecords = state.endRecords - waiting.records;
+  const passed = state.ranges.filter(({ start }) => start >= state.committed);
+  const inRanges = passed.reduce((sum, { records }) => sum + records, 0);
+  state.committedRecords = state.endRecords - waiting.records - inRanges;
   const { accepted, applied, dead, discarded } = state.totals;
-  const missing = accepted - applied - dead - discarded - waiting.records;
+  const missing = accepted - applied - dead - discarded - pendingRecords(state);
   state.totals.applied += missing;
   if (!replay.retold.has(state.key)) engine.totals.applied += missing;
   dirty(state);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { atomicReplace } from '#disk';
 import { evidenceKept } from '#signals';
 import type { DeadLetterRecord } from '#queue';
-import type { Position } from '#record';
+import type { Key, Position } from '#record';
 import type { Engine } from '../engine.ts';
 import { type KeyState, positionOf } from './key-state.ts';
 import { isOutcome } from './letters.ts';
@@ -14,6 +14,12 @@ function deadFilePath(engine: Engine, state: KeyState): string {
   return join(engine.files.folderOf(state.key), deadFileName);
 }
 
+/** Whether the key has letters on disk at all: a look that costs no reading. */
+export async function hasDeadFile(engine: Engine, key: Key): Promise<boolean> {
+  const path = join(engine.files.folderOf(key), deadFileName);
+  return (await engine.options.disk.stat(path)) !== undefined;
+}
+
 /** Lines of the file. One that cannot be read is kept, told and skipped: it never raises out of the drain (ING-414). */
 export async function readLetterLines(
   engine: Engine,
@@ -23,17 +29,24 @@ export async function readLetterLines(
   const bytes = await engine.options.disk.readFile(path);
   if (bytes === undefined) return [];
   const lines: (DeadLine | OutcomeLine)[] = [];
+  const unparsed: string[] = [];
   for (let at = 0; at < bytes.length;) {
     const found = bytes.indexOf(0x0a, at);
     const end = found < 0 ? bytes.length : found;
     if (end > at) {
       const line = parseLetterLine(bytes.subarray(at, end));
-      if (line === undefined)
-        evidenceKept.publish(() => ({ path, reason: `bytes ${at} to ${end} are no dead letter` }));
+      if (line === undefined) unparsed.push(`bytes ${at} to ${end}`);
       else lines.push(line);
     }
     at = end + 1;
   }
+  // Told once and not at every read.
+  if (unparsed.length > state.unparsedLetters)
+    evidenceKept.publish(() => ({
+      path,
+      reason: `${unparsed.slice(0, 10).join(', ')} are no dead letter`,
+    }));
+  state.unparsedLetters = unparsed.length;
   return lines;
 }
 
@@ -83,6 +96,7 @@ function letterOf(
     attempts: line.attempts,
     error: line.error,
     ...(line.event_id === undefined ? {} : { eventId: line.event_id }),
+    ...(line.records === undefined ? {} : { records: line.records }),
     payload,
     isRetired: false,
     outcome: outcomeOf(outcome),

@@ -28,6 +28,28 @@ export interface RecentId {
   readonly inFlight?: Flight;
 }
 
+/** Bytes of the log that an operator has passed over: one dead letter, and no line of them is read (ING-412). */
+export interface PassedRange {
+  readonly start: number;
+  readonly end: number;
+  readonly records: number;
+}
+
+/** A dead record that the committed position has not passed (ING-702). */
+export interface DeadAhead {
+  readonly end: number;
+  /** 1, or those that a passed-over range held. */
+  readonly records: number;
+}
+
+/** The last way out of a quarantine that was taken, so that one asked for again is told what it did (C25). */
+export interface LastClear {
+  readonly operation: string;
+  readonly mode: string;
+  readonly by: string;
+  readonly ts: string;
+}
+
 export type MutableTotals = { -readonly [Member in keyof KeyTotals]: KeyTotals[Member] };
 
 /** Bytes of stored lines that all keys together hold in memory (P9). */
@@ -107,8 +129,21 @@ export interface KeyState {
   boundaries: number[];
   commitInFlight: Promise<void> | undefined;
   quarantine: Quarantine | null;
+  /** The folder holds a marker, or may. */
+  hasMarker: boolean;
   /** Damage that recovery has met and not told yet: a later frame may make it good (C9). */
   fault: { readonly code: string; readonly message: string } | undefined;
+  /** Ranges of this log that were passed over, in order. */
+  ranges: readonly PassedRange[];
+  /** By where they start. Not empty: reads stop before the first of them and reconcile (ING-702, ING-706). The books count them as dead, not as pending. */
+  deadAhead: ReadonlyMap<number, DeadAhead>;
+  /** The position was set by a reset or an operator, and nothing was read since: what was read before may not be committed. */
+  isSetAnew: boolean;
+  /** The next offset record may go backwards (QFS-12). */
+  mayGoBack: boolean;
+  lastClear: LastClear | null;
+  /** Lines of the dead-letter file that could not be read when it was read last (ING-414). */
+  unparsedLetters: number;
   /** Letters and outcomes that the dead-letter file does not hold yet. */
   newDead: (DeadLine | OutcomeLine)[];
   /** Letters whose outcome is on its way: a second one waits for it (ING-714). */
@@ -183,7 +218,14 @@ export function newKeyState(
     boundaries: [],
     commitInFlight: undefined,
     quarantine: null,
+    hasMarker: false,
     fault: undefined,
+    ranges: [],
+    deadAhead: new Map(),
+    isSetAnew: false,
+    mayGoBack: false,
+    lastClear: null,
+    unparsedLetters: 0,
     newDead: [],
     settling: new Map(),
     counted: { tenure: 0, sequence: 0 },
@@ -200,12 +242,27 @@ export function positionOf(state: KeyState, offset: number): Position {
   return formatPosition({ ordinal: state.ordinal, epoch: state.epoch, offset });
 }
 
+/** Records that wait for the drain: those behind the committed position that are not dead already. */
 export function pendingRecords(state: KeyState): number {
-  return state.endRecords - state.committedRecords;
+  let waiting = state.endRecords - state.committedRecords;
+  for (const { records } of state.deadAhead.values()) waiting -= records;
+  return waiting;
+}
+
+/** Forgets the dead records that the committed position has passed. */
+export function passDead(state: KeyState): void {
+  if (state.deadAhead.size === 0) return;
+  state.deadAhead = new Map([...state.deadAhead].filter(([start]) => start >= state.committed));
+}
+
+/** Where reading has to stop: at the first dead record that is not passed yet. */
+export function readLimit(state: KeyState): number {
+  return Math.min(Number.POSITIVE_INFINITY, ...state.deadAhead.keys());
 }
 
 export function backlogBytes(state: KeyState): number {
-  return state.end - state.committed;
+  // A damaged record may stand beyond its log.
+  return Math.max(0, state.end - state.committed);
 }
 
 /** Whether an offset record already contains what a frame says: a later tenure may begin again at a lower sequence. */

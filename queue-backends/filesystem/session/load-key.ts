@@ -2,13 +2,16 @@ import { type MillraceError, isMillraceError } from '#base';
 import { type KeyGuard, logGenerationMissing, offsetBeyondLog, recordCorrupt } from '#queue';
 import { type Key, keyParts, parsePosition } from '#record';
 import type { KeyRow } from '#state';
+import { countUncounted, loadDead } from './dead-ahead.ts';
 import { readLetterLines } from './dead-file.ts';
 import { type Engine, noteBacklog } from '../engine.ts';
 import { keepCopy } from '../evidence.ts';
 import { type KeyState, dirty, newKeyState, zeroTotals } from './key-state.ts';
 import { indexLetter } from './letters.ts';
 import type { OffsetRecord } from './offset-record.ts';
-import { quarantineKey, readMarker, setQuarantine } from '../quarantine.ts';
+import { readMarker, setQuarantine } from '../quarantine.ts';
+import { survey } from '../repair/examine.ts';
+import { stopKey } from '../repair/set-back.ts';
 import { readLines, soundEnd } from './read-lines.ts';
 import { noteReadTrouble } from '../trouble.ts';
 
@@ -63,7 +66,11 @@ async function readState(engine: Engine, key: Key): Promise<KeyState | undefined
  * journal has told. Recovery does this last, when it knows.
  */
 export async function settleLog(engine: Engine, state: KeyState, toldFrom: number): Promise<void> {
-  if (state.quarantine !== null || state.fault !== undefined) return;
+  if (state.hasSoundRecord) await loadDead(engine, state);
+  if (state.quarantine !== null || state.fault !== undefined) {
+    if (toldFrom === state.end && state.hasSoundRecord) await keepBehind(engine, state);
+    return;
+  }
   await orStop(engine, state, async () => {
     const end = await engine.files.logEnd(state);
     const needed = Math.min(state.syncedTo, toldFrom);
@@ -73,6 +80,7 @@ export async function settleLog(engine: Engine, state: KeyState, toldFrom: numbe
     }
     const isTold = toldFrom < state.end;
     if (!isTold) await adoptTail(engine, state);
+    if (!isTold) await countUncounted(engine, state);
     await reindex(engine, state, isTold ? toldFrom : state.end);
   });
 }
@@ -103,9 +111,10 @@ async function stopIfMarked(
   fault: MillraceError | undefined,
 ): Promise<void> {
   const marked = await readMarker(engine, state.key);
+  state.hasMarker = marked !== null;
   if (marked !== null) setQuarantine(engine, state, marked);
   else if (fault !== undefined && !engine.isRecovered) state.fault ??= fault;
-  else if (fault !== undefined) await quarantineKey(engine, state, fault);
+  else if (fault !== undefined) await stopKey(engine, state, fault);
 }
 
 function fromRecord(engine: Engine, key: Key, record: OffsetRecord): KeyState {
@@ -128,6 +137,7 @@ function fromRecord(engine: Engine, key: Key, record: OffsetRecord): KeyState {
   state.seq = record.seq;
   state.applied = record.applied;
   state.counted = record.frame;
+  state.lastClear = record.last_clear ?? null;
   Object.assign(state.totals, record.totals);
   state.baseTotals = record.totals;
   return state;
@@ -229,6 +239,17 @@ async function adoptTail(engine: Engine, state: KeyState): Promise<void> {
   }
   setEnd(state, found.end, state.endRecords + found.records);
   for (const totals of [state.totals, engine.totals]) totals.accepted += found.records;
+  await loadDead(engine, state);
+  dirty(state);
+}
+
+/** What lies behind the checkpointed end of a stopped key, that no frame speaks of: nothing is cut there, and no position is given twice. */
+async function keepBehind(engine: Engine, state: KeyState): Promise<void> {
+  const fileEnd = await engine.files.logEnd(state);
+  if (fileEnd <= state.end) return;
+  const { sound } = await survey(engine, state, new Set(), state.end, fileEnd);
+  setEnd(state, fileEnd, state.endRecords + sound);
+  for (const totals of [state.totals, engine.totals]) totals.accepted += sound;
   dirty(state);
 }
 

@@ -13,7 +13,7 @@ import {
 import type { Cursor, Key } from '#record';
 import type { KeyTotals } from '#state';
 import { type EvidenceOptions, keepCopy } from '../evidence.ts';
-import type { CountedFrame } from './key-state.ts';
+import type { CountedFrame, LastClear } from './key-state.ts';
 import { parseOffset } from './parse-offset.ts';
 
 /** The checkpointed offset record, version 2 (ING spec §4.2). Its newest form is the key's newest frame; this is the copy that a checkpoint leaves. */
@@ -40,6 +40,8 @@ export interface OffsetRecord {
   readonly frame: CountedFrame;
   /** The tenure that wrote it. */
   readonly tenure: number;
+  /** The last way out of a quarantine that was taken. */
+  readonly last_clear?: LastClear;
   readonly cursor: Cursor | null;
 }
 
@@ -74,6 +76,8 @@ export interface WriteHow {
   readonly held?: KeyGuard;
   /** What is there may be damaged and is copied aside first: frames have told its content. */
   readonly overDamage?: boolean;
+  /** The position was set anew, by a reset or a way out of quarantine: it may lie before the one that is there (QFS-12). */
+  readonly isSetAnew?: boolean;
 }
 
 export interface OffsetRecords {
@@ -92,6 +96,8 @@ export interface OffsetRecords {
   ): Promise<OffsetRecord>;
   /** Copies a damaged file aside, as evidence (ING-409). */
   preserve(folder: string, reason: string): Promise<void>;
+  /** Copies the file aside before its position is set anew (ING-219). */
+  keepReplaced(folder: string): Promise<void>;
 }
 
 export interface OffsetRecordOptions extends EvidenceOptions {
@@ -108,6 +114,10 @@ export function offsetRecords(options: OffsetRecordOptions): OffsetRecords {
   async function preserve(folder: string, reason: string): Promise<void> {
     await keepCopy(options, join(folder, offsetRecordName), 'corrupt', reason);
   }
+  async function keepReplaced(folder: string): Promise<void> {
+    const reason = 'the position of its key is set anew';
+    await keepCopy(options, join(folder, offsetRecordName), 'replaced', reason);
+  }
   async function readOrKeep(key: Key, folder: string): Promise<OffsetRecord | undefined> {
     try {
       return await read(key, folder);
@@ -120,6 +130,7 @@ export function offsetRecords(options: OffsetRecordOptions): OffsetRecords {
   return {
     read,
     preserve,
+    keepReplaced,
     write: (key, folder, next, how = {}) =>
       locks.with(
         key,
@@ -127,7 +138,8 @@ export function offsetRecords(options: OffsetRecordOptions): OffsetRecords {
           guard.leaf(async () => {
             const current = await (how.overDamage === true ? readOrKeep : read)(key, folder);
             const record = next(current);
-            if (current !== undefined) refuseBackwards(key, current, record);
+            if (current !== undefined && how.isSetAnew !== true)
+              refuseBackwards(key, current, record);
             await failpoint('checkpoint:before-record');
             assertTenure(permit, current?.tenure ?? 0);
             await atomicReplace(

@@ -25,8 +25,46 @@ export function recordIn(state: KeyState, offset: number, line: Uint8Array): Uin
   return raw;
 }
 
-/** Whole lines of a log between two offsets, in bounded memory, checked one by one. */
-export async function* readLines(
+/** The stretches between two offsets that were not passed over, in order. */
+export function stretchesOf(
+  state: Pick<KeyState, 'ranges'>,
+  from: number,
+  to: number,
+): readonly (readonly [from: number, to: number])[] {
+  const stretches: [number, number][] = [];
+  let at = from;
+  for (const { start, end } of state.ranges) {
+    if (end <= at || start >= to) continue;
+    if (start > at) stretches.push([at, start]);
+    at = end;
+  }
+  if (at < to) stretches.push([at, to]);
+  return stretches;
+}
+
+/** Whole lines of a log between two offsets, in bounded memory, checked one by one; what was passed over is left out. */
+export function readLines(
+  files: SessionFiles,
+  state: KeyState,
+  from: number,
+  to: number,
+): AsyncGenerator<ReadLine> {
+  return state.ranges.length === 0
+    ? readStretch(files, state, from, to)
+    : readStretches(files, state, from, to);
+}
+
+async function* readStretches(
+  files: SessionFiles,
+  state: KeyState,
+  from: number,
+  to: number,
+): AsyncGenerator<ReadLine> {
+  for (const [start, end] of stretchesOf(state, from, to))
+    yield* readStretch(files, state, start, end);
+}
+
+async function* readStretch(
   files: SessionFiles,
   state: KeyState,
   from: number,

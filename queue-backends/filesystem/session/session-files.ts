@@ -113,6 +113,15 @@ export class SessionFiles {
     return state.base + (stat?.size ?? 0);
   }
 
+  /** Makes a log that is too short as long as it must be, with zeros, durably: positions are never given twice. */
+  async extend(state: KeyState, offset: number): Promise<void> {
+    await this.#handles.with(this.logPath(state.key, state.gen), async (file) => {
+      await file.truncate(offset - state.base);
+      await file.sync();
+    });
+    await this.#options.disk.syncDirectory(this.folderOf(state.key));
+  }
+
   async truncate(state: KeyState, offset: number): Promise<void> {
     await this.#handles.with(this.logPath(state.key, state.gen), (file) =>
       file.truncate(offset - state.base),

@@ -136,12 +136,26 @@ describe('a damaged session log', () => {
   it('stops its key at a line whose crc fails, and cuts nothing (P7, QFS-10, C44)', () =>
     withPlace(async (place) => {
       await settled(place);
-      await edit(place.disk, logPath, (bytes) => flipAt(bytes, '"n":2'));
+      await edit(place.disk, logPath, (bytes) => flipAt(bytes, '"n":1'));
       const damaged = await readText(place.disk, logPath);
       await expectStopped(place, await place.open(), 'RECORD_CORRUPT');
       expect((await readText(place.disk, logPath)).startsWith(damaged)).toBe(true);
       const [copy] = await namesIn(place.disk, folder, /^log\..*\.corrupt\./);
       expect(await readText(place.disk, `${folder}/${copy}`)).toBe(damaged);
+    }));
+
+  it('is read up to its first damaged line, which stops the key only when it is the next to be read (SC-002)', () =>
+    withPlace(async (place) => {
+      await settled(place);
+      await edit(place.disk, logPath, (bytes) => flipAt(bytes, '"n":2'));
+      const queue = await place.open();
+      expect(await pendingNumbers(queue)).toEqual([1]);
+      expect((await statusOf(queue, key)).quarantine).toBeNull();
+      await drain(queue, 's', 1);
+      await expect(queue.readBatch(key, { records: 10, bytes: 1e6 })).rejects.toMatchObject({
+        code: 'RECORD_CORRUPT',
+      });
+      expect((await statusOf(queue, key)).quarantine?.code).toBe('RECORD_CORRUPT');
     }));
 
   it('stops its key when it ends before its checkpointed end, and gives no position again (P2, P7)', () =>

@@ -1,0 +1,23 @@
+import { draining, type LogRepair } from '#queue';
+import type { Engine } from '../engine.ts';
+import { classify } from './classify.ts';
+import { clearQuarantine } from './clear-quarantine.ts';
+import { reconcileAllDead, reconcileDead } from './reconcile.ts';
+import { resetOffset } from './reset-offset.ts';
+import { showQuarantine } from './show-quarantine.ts';
+
+/** The repair half of what only a queue of log files can do (ING-102). */
+export function createRepair(engine: Engine): LogRepair {
+  const open = (): Engine => {
+    if (engine.isClosing) throw draining({ what: 'the queue' });
+    return engine;
+  };
+  return {
+    classify: async (key) => classify(open(), key),
+    reconcileDead: async (key) => reconcileDead(open(), key),
+    reconcileAllDead: async (signal) => reconcileAllDead(open(), signal),
+    resetOffset: async (key, order) => resetOffset(open(), key, order),
+    showQuarantine: async (key) => showQuarantine(open(), key),
+    clearQuarantine: async (key, order, help) => clearQuarantine(open(), key, order, help),
+  };
+}
