@@ -20,7 +20,7 @@ import type {
   RequeueAllResult,
   RequeueResult,
 } from './dead-letters.ts';
-import { deadLetterUnknown, filterTooWide } from './errors.ts';
+import { deadLetterRange, deadLetterUnknown, filterTooWide } from './errors.ts';
 import { formatPageToken, keyOfLetterId, parsePageToken, type LetterPlace } from './letter-page.ts';
 import { isNarrow, matchesKey, matchesLetter } from './match-letter.ts';
 import { planRequeue } from './plan-requeue.ts';
@@ -106,7 +106,8 @@ class QueueDeadLetters implements DeadLetters {
         requeued.push(await this.#requeueOne(letter, status));
       } catch (error) {
         // Somebody else has settled it meanwhile.
-        if (!deadLetterState.is(error)) throw error;
+        // A range is no record, and stays.
+        if (!deadLetterState.is(error) && !deadLetterRange.is(error)) throw error;
       }
     }
     return { key, requeued, hasMore: live.length > lettersPerCallMax };
@@ -139,7 +140,8 @@ class QueueDeadLetters implements DeadLetters {
     if (status !== undefined && status.quarantine !== null)
       throw sessionQuarantined({ keys: [key], reason: status.quarantine.code });
     const input = planRequeue(letter);
-    if (input === undefined) throw deadLetterState({ id, outcome: 'a damaged range, no record' });
+    if (letter.records !== undefined || input === undefined)
+      throw deadLetterRange({ id, records: letter.records ?? 1 });
     const [result] = await this.#queue.append([input]);
     assert(isStored(result), `a requeue is stored or a duplicate, not ${result?.status}`);
     this.#wake(key);

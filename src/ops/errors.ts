@@ -6,6 +6,13 @@ export const sessionUnknown: ErrorFactory<{ session: string }> = defineError(
   ({ session }) => `no session is called ${session}; "millrace sessions list" shows them all`,
 );
 
+export const quarantineUnknown: ErrorFactory<{ session: string }> = defineError(
+  'QUARANTINE_UNKNOWN',
+  'reject',
+  ({ session }) =>
+    `session ${session} is not in quarantine; "millrace quarantine list" shows those that are`,
+);
+
 export const sessionAmbiguous: ErrorFactory<{ session: string; workspaces: readonly string[] }> =
   defineError(
     'SESSION_AMBIGUOUS',
