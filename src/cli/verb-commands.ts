@@ -46,7 +46,7 @@ export function addVerbCommands(program: Command, run: Runner): Map<string, Comm
 
 const groupSummaries: Readonly<Record<string, string>> = {
   sessions: 'which sessions there are, and how far each is',
-  graph: 'ask, measure and export the graph',
+  graph: 'ask, measure, check and export the graph',
   dead: 'what could not be applied: look, requeue, discard',
   tokens: 'who may use the daemon',
   queue: 'the stored log itself: verify, import, export',
@@ -72,7 +72,7 @@ async function callVerb(
   const answer = (await callOrRunOffline(verb, context, options, input)) as Row;
   const isText = !context.isJson && spec.render !== undefined;
   context.printer.out(isText ? (spec.render?.(answer) ?? '') : JSON.stringify(answer, null, 2));
-  return exitCodes.done;
+  return spec.hasFindings?.(answer) === true ? exitCodes.refused : exitCodes.done;
 }
 
 /** Over HTTP; where nobody answers and no address was named, verbs over tokens work on the root itself. */

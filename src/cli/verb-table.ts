@@ -20,6 +20,8 @@ export interface VerbCommand {
     args: readonly string[],
   ): Record<string, unknown>;
   render?(answer: Readonly<Record<string, unknown>>): string;
+  /** The answer tells of something wrong: exit code 1 (D20). */
+  hasFindings?(answer: Readonly<Record<string, unknown>>): boolean;
 }
 
 function count(text: string): number {
@@ -150,6 +152,17 @@ const graphCommands: readonly VerbCommand[] = [
     summary: 'how many nodes and edges, by label and type',
     examples: ['millrace graph stats'],
     render: (answer) => facts(answer),
+  },
+  {
+    verb: 'graph check',
+    words: 'graph check',
+    summary: 'one owner for each node, no edge without an end; 1 when something is found',
+    examples: ['millrace graph check'],
+    hasFindings: (answer) => (answer['findings'] as readonly unknown[]).length > 0,
+    render: ({ findings, ...counts }) => {
+      const list = rowsOf({ findings }, 'findings', ['rule', 'workspace', 'id', 'tells']);
+      return `${facts(counts)}\n\nFindings\n${list}`;
+    },
   },
 ];
 

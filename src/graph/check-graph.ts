@@ -1,3 +1,4 @@
+import { unresolvedAgent } from './derive/derive-delegation.ts';
 import type { GraphStore } from './store.ts';
 
 /** One thing that must not be in a graph (ING-606). */
@@ -15,6 +16,17 @@ export interface GraphFinding {
   readonly tells: string;
 }
 
+/** What a walk over the whole graph tells. */
+export interface GraphReport {
+  readonly nodes: number;
+  readonly edges: number;
+  readonly findings: readonly GraphFinding[];
+  /** Runs that stand in for one that is not known (ING-607). */
+  readonly placeholderRuns: number;
+  /** Self-delegations whose agent is not known (ING-616). */
+  readonly unresolvedDelegations: number;
+}
+
 /** Findings that one check returns at most; a graph with as many is broken as a whole. */
 const findingsMax = 1000;
 
@@ -30,25 +42,38 @@ interface CheckedNode {
  * Event on one Session; a session has at most one type and one parent edge; no edge dangles and no node is without a label. It holds all ids in
  * memory: for tests and for an operator's `graph check`, not for every start.
  */
-export async function checkGraph(store: Pick<GraphStore, 'export'>): Promise<GraphFinding[]> {
+export async function reportGraph(store: Pick<GraphStore, 'export'>): Promise<GraphReport> {
   const nodes = new Map<string, CheckedNode>();
   const findings: GraphFinding[] = [];
+  const counts = { edges: 0, placeholderRuns: 0, unresolvedDelegations: 0 };
   for await (const line of exportedLines(store.export())) {
     if ('node' in line) {
-      const { workspace, id, labels } = line.node;
+      const { workspace, id, labels, properties } = line.node;
       nodes.set(nodeKey(workspace, id), {
         labels: new Set(labels),
         owners: [],
         parents: [],
         events: [],
       });
-    } else checkEdge(nodes, line.edge, findings);
+      if (properties['unresolved'] === true) counts.placeholderRuns += 1;
+      if (properties['resolved_agent'] === unresolvedAgent) counts.unresolvedDelegations += 1;
+    } else {
+      counts.edges += 1;
+      checkEdge(nodes, line.edge, findings);
+    }
   }
   for (const [key, node] of nodes) {
     const [workspace = '', id = ''] = key.split('\u0000');
     for (const [rule, tells] of nodeFindings(node)) findings.push({ rule, workspace, id, tells });
   }
-  return findings.slice(0, findingsMax);
+  return { nodes: nodes.size, ...counts, findings: findings.slice(0, findingsMax) };
+}
+
+/** The findings alone. */
+export async function checkGraph(
+  store: Pick<GraphStore, 'export'>,
+): Promise<readonly GraphFinding[]> {
+  return (await reportGraph(store)).findings;
 }
 
 interface ExportedEdge {
@@ -64,6 +89,7 @@ type ExportedLine =
         readonly workspace: string;
         readonly id: string;
         readonly labels: readonly string[];
+        readonly properties: Readonly<Record<string, unknown>>;
       };
     }
   | { readonly edge: ExportedEdge };

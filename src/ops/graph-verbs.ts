@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { forbidden } from '#access';
+import { reportGraph } from '#graph';
 import { requireAllWorkspaces } from './session-lookup.ts';
 import { type Caller, type Verb, defineStreamVerb, defineVerb } from './verb.ts';
 
@@ -75,6 +76,40 @@ export const graphStatsVerb: Verb = defineVerb({
     requireAllWorkspaces(caller, 'the count of nodes and edges');
     const { nodes, edges, labels, types } = await context.graph.stats();
     return { nodes, edges, labels: { ...labels }, types: { ...types } };
+  },
+});
+
+export const graphCheckVerb: Verb = defineVerb({
+  name: 'graph check',
+  summary: 'whether each node and edge keeps the rules of the graph, and what is unresolved',
+  effect: 'read',
+  scope: 'ops:read',
+  input: nothing,
+  output: Type.Object({
+    nodes: Type.Integer(),
+    edges: Type.Integer(),
+    placeholder_runs: Type.Integer(),
+    unresolved_delegations: Type.Integer(),
+    findings: Type.Array(
+      Type.Object({
+        rule: Type.String(),
+        workspace: Type.String(),
+        id: Type.String(),
+        tells: Type.String(),
+      }),
+    ),
+  }),
+  http: { method: 'GET', path: '/v1/graph/check' },
+  async run(context, _input, caller) {
+    requireAllWorkspaces(caller, 'the check');
+    const report = await reportGraph(context.graph);
+    return {
+      nodes: report.nodes,
+      edges: report.edges,
+      placeholder_runs: report.placeholderRuns,
+      unresolved_delegations: report.unresolvedDelegations,
+      findings: report.findings.map((finding) => ({ ...finding })),
+    };
   },
 });
 

@@ -7,7 +7,13 @@ import {
   deadRequeueVerb,
   deadShowVerb,
 } from './dead-verbs.ts';
-import { graphDigestVerb, graphExportVerb, graphQueryVerb, graphStatsVerb } from './graph-verbs.ts';
+import {
+  graphCheckVerb,
+  graphDigestVerb,
+  graphExportVerb,
+  graphQueryVerb,
+  graphStatsVerb,
+} from './graph-verbs.ts';
 import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
@@ -25,6 +31,7 @@ export const verbs: readonly Verb[] = [
   graphQueryVerb,
   graphDigestVerb,
   graphStatsVerb,
+  graphCheckVerb,
   graphExportVerb,
   deadListVerb,
   deadOfSessionVerb,

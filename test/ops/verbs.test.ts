@@ -240,6 +240,7 @@ describe('graph', () => {
     const fixture = await drained();
     expect(await fixture.call('graph digest')).toEqual(await fixture.graph.digest());
     expect(await fixture.call('graph stats')).toMatchObject({ labels: { Session: 3 } });
+    expect(await fixture.call('graph check')).toMatchObject({ findings: [], placeholder_runs: 0 });
     const { text } = await fixture.call('graph export');
     expect(String(text).split('\n')[0]).toMatch(/^\{"node":/);
   });
@@ -284,7 +285,7 @@ describe('graph', () => {
 
   it('tells of the whole graph only to who may use all workspaces', async () => {
     const fixture = await drained();
-    for (const name of ['graph digest', 'graph stats', 'graph export'])
+    for (const name of ['graph digest', 'graph stats', 'graph check', 'graph export'])
       await expect(fixture.call(name, {}, limitedTo('w'))).rejects.toMatchObject({
         code: 'FORBIDDEN',
       });
