@@ -1,9 +1,11 @@
 import { dirname, join } from 'node:path';
 import { formatTooNew, messageOf } from '#base';
 import { atomicReplace, makeDurableDirectory } from '#disk';
+import type { RestoredFrom } from '#queue';
 import type { FilesystemQueueOptions } from './engine.ts';
 import { queueForeign } from './errors.ts';
 
+export const formatName = 'format.json';
 const formatVersion = 1;
 const keyEncoding = 1;
 
@@ -15,24 +17,50 @@ export interface FormatFile {
   readonly graph_id: string | null;
   readonly created_at: string;
   readonly key_encoding: number;
+  /** From `backup restore` to the end of the adopt that follows it (ING-542). */
+  readonly restored?: { readonly backup_id: string; readonly root_id: string };
 }
 
 /** Makes the folder of a new root, or reads what a known one says. A newer form is refused by name, an unknown folder is never touched. */
 export async function prepareFolder(options: FilesystemQueueOptions): Promise<FormatFile> {
   const { disk, directory, names } = options;
-  const path = join(directory, 'format.json');
+  const path = join(directory, formatName);
   await makeDurableDirectory(disk, directory, dirname(directory));
   const bytes = await disk.readFile(path);
   const known = bytes === undefined ? await newFormat(options) : parseFormat(options, bytes);
   // A root that has met no graph takes the id of the one that it meets; from then on another is noticed (ING-540, ING-541).
   const format: FormatFile = { ...known, graph_id: known.graph_id ?? options.graphId ?? null };
   if (bytes === undefined || format.graph_id !== known.graph_id)
-    await atomicReplace(disk, path, Buffer.from(`${JSON.stringify(format, null, 2)}\n`), names);
+    await atomicReplace(disk, path, formatBytes(format), names);
   // A process that was killed may have left the name in the cache alone.
   else await disk.syncDirectory(directory);
   for (const name of ['journal', 'sessions'])
     await makeDurableDirectory(disk, join(directory, name), directory);
   return format;
+}
+
+export function formatBytes(format: FormatFile): Uint8Array {
+  return Buffer.from(`${JSON.stringify(format, null, 2)}\n`);
+}
+
+/** The root belongs to this graph from now on, and a restore is over (ING-542). */
+export async function bindFormat(
+  options: FilesystemQueueOptions,
+  graphId: string,
+): Promise<FormatFile> {
+  const { disk, directory, names } = options;
+  const path = join(directory, formatName);
+  const bytes = await disk.readFile(path);
+  if (bytes === undefined) throw queueForeign({ directory, reason: `${formatName} is gone` });
+  const { restored: _over, ...kept } = parseFormat(options, bytes);
+  const format: FormatFile = { ...kept, graph_id: graphId };
+  await atomicReplace(disk, path, formatBytes(format), names);
+  return format;
+}
+
+export function restoredFromOf({ restored }: FormatFile): RestoredFrom | null {
+  if (restored === undefined) return null;
+  return { backupId: restored.backup_id, rootId: restored.root_id };
 }
 
 async function newFormat(options: FilesystemQueueOptions): Promise<FormatFile> {

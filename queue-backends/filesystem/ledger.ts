@@ -1,3 +1,4 @@
+import { sha256Hex } from '#base';
 import type { KeyStatus, QueueLedger, QueueTotals } from '#queue';
 import { type Key, type Position, keyParts, parsePosition } from '#record';
 import type { Engine } from './engine.ts';
@@ -16,8 +17,8 @@ export function createLedger(engine: Engine): QueueLedger {
         state?.isOpen === true ? statusOf(state) : undefined,
       ),
     listKeys: (page) => listKeys(engine, page),
-    readRecordEndingAt: (key, after) =>
-      withState(engine, key, 'arm', (state) => recordEndingAt(engine, state, after)),
+    digestEndingAt: (key, after) =>
+      withState(engine, key, 'arm', (state) => digestEndingAt(engine, state, after)),
     quarantine: (key, fault) =>
       withState(engine, key, 'quarantine', async (state) => {
         if (state !== undefined) await quarantineKey(engine, state, fault);
@@ -109,13 +110,18 @@ function mayMatch(key: Key, { session, workspace }: Page): boolean {
   );
 }
 
-async function recordEndingAt(
+async function digestEndingAt(
   engine: Engine,
   state: KeyState | undefined,
   after: Position,
-): Promise<Uint8Array | undefined> {
+): Promise<string | undefined> {
   const parts = parsePosition(after);
-  if (parts === undefined || state === undefined || parts.epoch !== state.epoch) return undefined;
-  if (parts.offset > state.end) return undefined;
-  return stopOnDamage(engine, state, () => readEndingAt(engine, state, parts.offset));
+  if (parts === undefined || state === undefined) return undefined;
+  if (state.applied?.position === after) return state.applied.sha256;
+  if (parts.epoch !== state.epoch || parts.offset > state.end) return undefined;
+  // Compacted away: the generation file keeps the digest of the last record before its base.
+  if (parts.offset === state.base)
+    return state.base === 0 ? undefined : (state.digestBefore ?? undefined);
+  const raw = await stopOnDamage(engine, state, () => readEndingAt(engine, state, parts.offset));
+  return raw === undefined ? undefined : sha256Hex(raw);
 }

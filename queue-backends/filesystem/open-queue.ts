@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { failpoint } from '#disk';
 import { fenceStale } from '#fence';
 import {
+  type GraphBond,
   type LogRepair,
   type QueueBackend,
   type QueueLedger,
@@ -18,7 +19,8 @@ import { readLetters } from './session/dead-file.ts';
 import { DedupIndexer } from './append/dedup-indexer.ts';
 import type { Engine, FilesystemQueueOptions } from './engine.ts';
 import { Filler } from './session/filler.ts';
-import { prepareFolder } from './format-file.ts';
+import { type FormatFile, prepareFolder } from './format-file.ts';
+import { createGraphBond } from './graph-bond.ts';
 import { frameKinds } from './journal/frame.ts';
 import { Journal } from './journal/journal.ts';
 import { createLedger } from './ledger.ts';
@@ -40,8 +42,8 @@ import { withState } from './with-state.ts';
 import { assertWriter } from './writer.ts';
 
 export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair {
-  /** The graph that this root belongs to, as format.json keeps it; null while it has met none (ING-540). */
-  readonly graphId: string | null;
+  /** What ties it to its graph, as format.json and the keys tell it (ING-540…542). */
+  readonly bond: GraphBond;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
   checkpoint(): Promise<void>;
 }
@@ -74,7 +76,7 @@ export async function openFilesystemQueue(given: FilesystemQueueOptions): Promis
     await closeFiles(engine);
     throw error;
   }
-  return surface(engine, format.graph_id);
+  return surface(engine, format);
 }
 
 /** A journal of several segments may take an eighth of a small file system, and no more. */
@@ -191,11 +193,12 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
   return engine;
 }
 
-function surface(engine: Engine, graphId: string | null): FilesystemQueue {
+function surface(engine: Engine, format: FormatFile): FilesystemQueue {
   const upkeep = new Upkeep(engine);
+  const checkpointNow = (): Promise<void> => upkeep.checkpoint();
   return {
     protocolVersion: queueProtocolVersion,
-    graphId,
+    bond: createGraphBond(engine, format, checkpointNow),
     capabilities: { fsync: engine.options.fsync, ordered: true, logStructured: true },
     append: (records, options) => append(engine, records, options),
     readBatch: (key, max) => readBatch(engine, key, max),
@@ -217,7 +220,7 @@ function surface(engine: Engine, graphId: string | null): FilesystemQueue {
     },
     ...createLedger(engine),
     ...createRepair(engine),
-    checkpoint: () => upkeep.checkpoint(),
+    checkpoint: checkpointNow,
     close: () => close(engine, upkeep),
   };
 }

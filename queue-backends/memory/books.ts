@@ -1,3 +1,4 @@
+import { sha256Hex } from '#base';
 import type { KeyStatus, QueueLedger, QueueTotals } from '#queue';
 import { parsePosition, type Key, type Position } from '#record';
 import { assertWriter, type Engine } from './engine.ts';
@@ -71,12 +72,12 @@ export function listStatus(engine: Engine, page: Page): readonly KeyStatus[] {
     .map(statusOf);
 }
 
-export function recordEndingAt(engine: Engine, key: Key, after: Position): Uint8Array | undefined {
+export function digestEndingAt(engine: Engine, key: Key, after: Position): string | undefined {
   const stored = engine.store.keys.get(key);
   const parts = parsePosition(after);
   if (stored === undefined || parts?.epoch !== stored.epoch) return undefined;
   const record = stored.records.find(({ end }) => end === parts.offset);
-  return record === undefined ? undefined : Buffer.from(record.raw);
+  return record === undefined ? undefined : sha256Hex(record.raw);
 }
 
 export async function quarantine(

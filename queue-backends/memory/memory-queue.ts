@@ -14,7 +14,7 @@ import {
 } from '#queue';
 import type { Key, Position } from '#record';
 import { append } from './append.ts';
-import { listStatus, quarantine, readTotals, recordEndingAt, statusOf } from './books.ts';
+import { digestEndingAt, listStatus, quarantine, readTotals, statusOf } from './books.ts';
 import { commit, refuseQuarantined } from './commit.ts';
 import { forgetIdle, type Engine } from './engine.ts';
 import { FrameLine } from './frame-line.ts';
@@ -111,8 +111,8 @@ class MemoryQueue implements QueueBackend, QueueLedger {
     return listStatus(this.#engine, page);
   };
 
-  readRecordEndingAt: QueueLedger['readRecordEndingAt'] = (key, after) =>
-    this.#underGuard(key, () => recordEndingAt(this.#engine, key, after));
+  digestEndingAt: QueueLedger['digestEndingAt'] = (key, after) =>
+    this.#underGuard(key, () => digestEndingAt(this.#engine, key, after));
 
   quarantine: QueueLedger['quarantine'] = (key, fault) => quarantine(this.#engine, key, fault);
 

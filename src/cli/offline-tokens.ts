@@ -94,6 +94,7 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     get versions() {
       return absent();
     },
+    adopt: absent,
     state: absent,
     degraded: absent,
     disk: absent,

@@ -164,6 +164,28 @@ const graphCommands: readonly VerbCommand[] = [
       return `${facts(counts)}\n\nFindings\n${list}`;
     },
   },
+  {
+    verb: 'graph adopt',
+    words: 'graph adopt [key]',
+    summary:
+      'make queue and graph know each other again, after one of them was exchanged; without --yes it only shows what it would do',
+    options: [
+      ['--dry-run', 'only show what it would do, also with --yes'],
+      ['--yes', 'really adopt'],
+    ],
+    isDestructive: true,
+    hasDryRun: true,
+    examples: [
+      'millrace graph adopt',
+      'millrace graph adopt --yes',
+      'millrace graph adopt KEY --yes',
+    ],
+    input: (options, args) => ({
+      key: args[0],
+      dry_run: options['yes'] !== true || options['dryRun'] === true,
+    }),
+    render: (answer) => facts(answer),
+  },
 ];
 
 const letterOptions = [

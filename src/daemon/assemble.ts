@@ -6,7 +6,7 @@ import type { FencePermit } from '#fence';
 import type { GraphStore } from '#graph';
 import { openEmbeddedGraph } from '#graph/embedded';
 import { openLocalObjects, type ObjectStore } from '#objects';
-import { openQueue, type QueueBackend, type QueueLedger } from '#queue';
+import { openQueue, type GraphBond, type QueueBackend, type QueueLedger } from '#queue';
 import { filesystemPlug, verifyQueue } from '#queue-backends/filesystem';
 import type { BoundRoot } from '#roots';
 import { openLmdbState } from '#state';
@@ -16,6 +16,7 @@ import { graphWalBytes, queueSettings } from './settings.ts';
 /** The stores of a root, open and recovered. */
 export interface Stores {
   readonly queue: QueueBackend & QueueLedger;
+  readonly bond: GraphBond;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
@@ -72,7 +73,8 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     logHandlesMax: needs.logHandlesMax,
   });
   closers.add('queue', () => queue.close());
-  return { queue, graph, objects, expectedGraphId: queue.graphId ?? graph.graphId };
+  const { bond } = queue;
+  return { queue, bond, graph, objects, expectedGraphId: bond.graphId ?? graph.graphId };
 }
 
 /** The offline look at a root's queue (ING-921). */

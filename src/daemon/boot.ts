@@ -9,6 +9,7 @@ import { degradationOf, verbs, type Degradation, type OpsContext } from '#ops';
 import { reserveBytesOf } from '#queue';
 import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#roots';
 import { startMetrics } from '#signals';
+import { adoptRestored, type RestoredAdoption } from './adopt-restored.ts';
 import { openStores, type Stores } from './assemble.ts';
 import type { Ground, ReadyDaemon } from './daemon.ts';
 import { createFront, type Front } from './front.ts';
@@ -197,7 +198,8 @@ function beginWork(
   assert(permit !== undefined, 'the tenure is taken before work begins');
   const graceMs = options.loaded.config['metrics.residual_grace_ms'];
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
-  progress.degraded = () => residual.degraded();
+  let adopting: RestoredAdoption | undefined;
+  progress.degraded = () => [...residual.degraded(), ...(adopting?.degraded() ?? [])];
   const work = startWork(ground, {
     root,
     permit,
@@ -208,7 +210,7 @@ function beginWork(
   });
   progress.context = work.context;
   front.open(work);
-  work.drain.start();
+  adopting = adoptRestored(ground, stores.bond, work);
   const endDegradedWatch = watchDegraded(clock, () => [
     ...stores.queue.trouble().map(degradationOf),
     ...work.drain.status().trouble,
@@ -226,4 +228,5 @@ function beginWork(
     await work.drain.stop(clock.monotonic() + leftMs * drainShare);
   });
   closers.add('ingest', () => work.ingest.stop());
+  closers.add('adopt of a restored graph', () => adopting?.stop());
 }

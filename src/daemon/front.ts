@@ -86,6 +86,7 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get limits() {
       return behind().limits;
     },
+    adopt: (order) => behind().adopt(order),
     state: () => behind().state(),
     degraded: () => behind().degraded(),
     disk: () => behind().disk(),

@@ -1,6 +1,6 @@
 import type { TokenStore } from '#access';
 import { createDeadLetters } from '#dead-letters';
-import { createDrain, type Drain } from '#drain';
+import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
 import { createIngest } from '#ingest';
 import { createOperations, type Degradation, type OpsContext } from '#ops';
@@ -29,7 +29,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const { clock, chance, options } = ground;
   const { root, permit, control, stores, tokens } = needs;
   const { config } = options.loaded;
-  const { queue, graph, objects, expectedGraphId } = stores;
+  const { queue, bond, graph, objects, expectedGraphId } = stores;
   const rootId = root.marker.storageRootId;
   const drain = createDrain(
     {
@@ -73,6 +73,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
       controlSchema: controlSchemaVersion,
     },
     limits: publishedLimits(config, graph.spillBytes),
+    adopt: (order) => adoptGraph({ bond, ledger: queue, graph, permit, rootId, drain }, order),
     state: () => ground.phase.phase,
     degraded: needs.degraded,
     async disk() {

@@ -1,7 +1,7 @@
-import { sha256Hex } from '#base';
-import { cursorCorrupt } from '#queue';
-import { emptyCursor, parseCursor, type Cursor, type Key } from '#record';
-import { compareRow, proveRow } from './compare-row.ts';
+import type { AppliedRow } from '#graph';
+import { cursorCorrupt, type AppliedMark } from '#queue';
+import { emptyCursor, parseCursor, type Cursor, type Key, type Position } from '#record';
+import { compareRow, proveRow, type ProvenVerdict } from './compare-row.ts';
 import type { Engine } from './engine.ts';
 import type { Baseline } from './worker.ts';
 
@@ -25,22 +25,23 @@ export async function armWorker(engine: Engine, key: Key): Promise<Armed> {
   }
   if (status.quarantine !== null) return { kind: 'quarantined' };
   const { appliedMark: mark, end } = status;
-  const verdict = compareRow(row, { rootId: engine.rootId, mark, end });
-  const proven =
-    verdict.kind === 'prove' ? proveRow(verdict, await digestAt(engine, key, verdict.at)) : verdict;
+  const proven = await judgeRow(engine, key, row, { mark, end });
   if (proven.kind === 'mismatch') return { kind: 'mismatched', reason: proven.reason };
   const { accepted, pending } = status;
   const cursor = await readCursor(engine, key, accepted > pending);
   return { kind: 'armed', baseline: { cursor, appliedThrough: proven.appliedThrough } };
 }
 
-async function digestAt(
-  engine: Engine,
+/** The verdict on a row, with a look into the log where that is needed (ING-541). */
+export async function judgeRow(
+  engine: Pick<Engine, 'ledger' | 'rootId'>,
   key: Key,
-  after: Parameters<Engine['ledger']['readRecordEndingAt']>[1],
-): Promise<string | undefined> {
-  const raw = await engine.ledger.readRecordEndingAt(key, after);
-  return raw === undefined ? undefined : sha256Hex(raw);
+  row: AppliedRow | null,
+  log: { readonly mark: AppliedMark | null; readonly end: Position },
+): Promise<ProvenVerdict> {
+  const verdict = compareRow(row, { rootId: engine.rootId, ...log });
+  if (verdict.kind !== 'prove') return verdict;
+  return proveRow(verdict, await engine.ledger.digestEndingAt(key, verdict.at));
 }
 
 /** A missing cursor is empty only before the first commit; after it, counters would start again and repeat ids. */

@@ -16,6 +16,9 @@ export type RowVerdict =
   | { readonly kind: 'prove'; readonly at: Position; readonly sha256: string }
   | { readonly kind: 'mismatch'; readonly reason: string };
 
+/** A verdict that needs no further look. */
+export type ProvenVerdict = Exclude<RowVerdict, { readonly kind: 'prove' }>;
+
 /** Compares records, not ranges: a row is believed only for a record that the log knows by its digest (ING-541). */
 export function compareRow(row: AppliedRow | null, log: LogSide): RowVerdict {
   const { mark, rootId, end } = log;
@@ -42,7 +45,7 @@ export function compareRow(row: AppliedRow | null, log: LogSide): RowVerdict {
 export function proveRow(
   verdict: Extract<RowVerdict, { kind: 'prove' }>,
   sha256InLog: string | undefined,
-): Exclude<RowVerdict, { kind: 'prove' }> {
+): ProvenVerdict {
   if (sha256InLog === verdict.sha256) return { kind: 'match', appliedThrough: verdict.at };
   return mismatch(
     sha256InLog === undefined

@@ -20,6 +20,7 @@ import type { Drain, DrainStatus, StopReport, WorkerView } from './drain.ts';
 import type { Engine } from './engine.ts';
 import { drainFailed } from './errors.ts';
 import { inlineFolder, type Folder } from './folder.ts';
+import { Gate } from './gate.ts';
 import { GroupApplier } from './group-applier.ts';
 import { Pauses } from './pauses.ts';
 import type { Fold } from './plan-batch.ts';
@@ -71,6 +72,7 @@ class QueueDrain implements Drain {
   readonly #engine: Engine;
   readonly #troubles: Troubles;
   readonly #pauses: Pauses;
+  readonly #gate = new Gate();
   readonly #positions = new PositionWaiters();
   readonly #quiet = new Bell();
   #isStarted = false;
@@ -101,6 +103,7 @@ class QueueDrain implements Drain {
       pauses: this.#pauses,
       armer: new KeyArmer(graph, permit),
       held: new ByteBudget(settings.heldBytesMax),
+      gate: this.#gate,
       putLimit: pLimit({ concurrency: putsMax, rejectOnClear: true }),
       isStopping: () => this.#isStopping,
       mustYield: () => this.#registry.mustYield(),
@@ -130,6 +133,20 @@ class QueueDrain implements Drain {
       return;
     }
     this.#sweeping = this.#sweepForever();
+  }
+
+  adopted(keys: readonly Key[] | 'all'): void {
+    if (keys === 'all' && this.#isForeignGraph) {
+      this.#isForeignGraph = false;
+      this.#troubles.clear('graph');
+      if (this.#isStarted && !this.#isStopping) this.#sweeping = this.#sweepForever();
+    }
+    for (const key of keys === 'all' ? this.#registry.haltedKeys('mismatched') : keys)
+      this.resume(key);
+  }
+
+  pause(signal: AbortSignal): Promise<() => void> {
+    return this.#gate.hold(signal);
   }
 
   wake(key: Key): void {
@@ -208,6 +225,7 @@ class QueueDrain implements Drain {
     this.#isStopping = true;
     this.#engine.applier.stop();
     this.#engine.held.open();
+    this.#gate.break();
     this.#pauses.close();
     this.#quiet.ring();
   }

@@ -5,7 +5,7 @@ import { bury, commitApplied, deliver, deliverPacked } from './deliver.ts';
 import type { Engine } from './engine.ts';
 import { commitSteps, isolate } from './isolate.ts';
 import type { FoldInput } from './folder.ts';
-import { isPacked } from './packed-plan.ts';
+import { isPacked, type PackedPlan } from './packed-plan.ts';
 import { planBatch, type BatchPlan } from './plan-batch.ts';
 import { planChunks } from './plan-chunks.ts';
 import type { Worker } from './worker.ts';
@@ -43,8 +43,20 @@ export async function drainBatch(
 
 async function foldAndCarryOut(engine: Engine, worker: Worker, input: FoldInput): Promise<Carried> {
   const plan = await engine.folder.plan(input);
-  if (engine.isStopping()) return { kind: 'stopped' };
-  if (!isPacked(plan)) return carryOut(engine, worker, plan);
+  return engine.gate.pass(async () => {
+    if (engine.isStopping()) return { kind: 'stopped' };
+    return isPacked(plan)
+      ? carryOutPacked(engine, worker, plan, input)
+      : carryOut(engine, worker, plan);
+  });
+}
+
+async function carryOutPacked(
+  engine: Engine,
+  worker: Worker,
+  plan: PackedPlan,
+  input: FoldInput,
+): Promise<Carried> {
   const outcome = await deliverPacked(engine, worker, plan);
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') throw outcome.error;

@@ -53,6 +53,13 @@ export interface Drain {
   wake(key: Key): void;
   /** Drains a halted key again, once an operator has mended it (ING-412, ING-542). */
   resume(key: Key): void;
+  /** The rows of these keys were set by `graph adopt`, or those of all keys and with them the graph itself: what stood still goes on (ING-542). */
+  adopted(keys: readonly Key[] | 'all'): void;
+  /**
+   * Resolves when no transaction runs that is not committed as well, to the function that ends the pause; meanwhile none begins (D31). Appends
+   * go on. Rejects with the signal's reason when those that run do not end in time.
+   */
+  pause(signal: AbortSignal): Promise<() => void>;
   status(): DrainStatus;
   /** Undefined when the key has no worker: nothing to do, or it waits for a free one. */
   worker(key: Key): WorkerView | undefined;

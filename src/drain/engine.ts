@@ -7,6 +7,7 @@ import type { Key, Position } from '#record';
 import type { KeyArmer } from './arm-keys.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Folder } from './folder.ts';
+import type { Gate } from './gate.ts';
 import type { GroupApplier } from './group-applier.ts';
 import type { Pauses } from './pauses.ts';
 import type { Fold } from './plan-batch.ts';
@@ -28,6 +29,8 @@ export interface Engine {
   readonly armer: KeyArmer;
   readonly applier: GroupApplier;
   readonly held: ByteBudget;
+  /** From a batch's transaction to its commit; held while a snapshot is taken or rows are set. */
+  readonly gate: Gate;
   readonly pauses: Pauses;
   readonly troubles: Troubles;
   /** Bounds the values that are written at once. */

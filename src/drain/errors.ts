@@ -15,3 +15,10 @@ export const drainFailed: ErrorFactory<{ key: string; reason: string }> = define
   ({ key, reason }) =>
     `draining ${key} failed (${reason}): it is tried again from the committed position; report it as a bug if it stays`,
 );
+
+/** `graph adopt` cannot do what it was asked to (ING-542). */
+export const adoptRefused: ErrorFactory<{ reason: string }> = defineError(
+  'ADOPT_REFUSED',
+  'reject',
+  ({ reason }) => `nothing was adopted: ${reason}`,
+);

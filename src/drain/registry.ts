@@ -88,6 +88,10 @@ export class Registry {
     return this.#halted.has(key);
   }
 
+  haltedKeys(state: WorkerState): readonly Key[] {
+    return [...this.#halted].filter(([, view]) => view.state === state).map(([key]) => key);
+  }
+
   view(key: Key): WorkerView | undefined {
     return this.#halted.get(key) ?? this.#workers.get(key)?.view();
   }

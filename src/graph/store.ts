@@ -29,6 +29,11 @@ export interface AppliedRow {
   readonly sha256: string;
 }
 
+/** The rows of these keys that have one, or those after a key, in key order. */
+export type WhichRows =
+  | { readonly keys: readonly Key[] }
+  | { readonly after: Key | undefined; readonly limit: number };
+
 export interface GraphDigest {
   /** SHA-256 of the canonical export (D26), lower-case hex. */
   readonly digest: string;
@@ -70,6 +75,8 @@ export interface GraphStore {
    * leaves the store as it was and never changes the group handed in (ING-851).
    */
   apply(permit: FencePermit, group: readonly AnyPart[]): Promise<void>;
+  /** Rows as they are, those of another root too, without a look at the guard and without raising it: for `graph adopt` (ING-542). */
+  rows(which: WhichRows): Promise<ReadonlyMap<Key, AppliedRow>>;
   /** Sets rows as ordered, null removes one; takes over the guards of another root. Only for `graph adopt` (ING-542). */
   adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void>;
   digest(): Promise<GraphDigest>;

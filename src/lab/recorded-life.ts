@@ -27,6 +27,12 @@ export function recordedState(disk: RecordingDisk, inner: MemoryState): StateSto
     getDedup: (key, id) => inner.getDedup(key, id),
     getProgress: (key) => inner.getProgress(key),
     getRow: (key) => inner.getRow(key),
+    rowKeys: (page) => inner.rowKeys(page),
+    async forgetIds(permit, key, before) {
+      const count = await inner.forgetIds(permit, key, before);
+      tell();
+      return count;
+    },
     async write(permit, writes) {
       await inner.write(permit, writes);
       tell();

@@ -74,3 +74,9 @@ export const answerNotKept: ErrorFactory<{ operation_id: string }> = defineError
   ({ operation_id }) =>
     `operation ${operation_id} is done; its answer held a secret and is kept for some minutes only: revoke what it made and make another`,
 );
+
+export const keyUnknown: ErrorFactory<{ key: string }> = defineError(
+  'KEY_UNKNOWN',
+  'reject',
+  ({ key }) => `${key} is no key of a session; "millrace status" names the keys that stand still`,
+);

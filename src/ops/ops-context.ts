@@ -1,7 +1,7 @@
 import type { TokenStore } from '#access';
 import type { Clock } from '#base';
 import type { DeadLetters } from '#dead-letters';
-import type { Drain } from '#drain';
+import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
 import type { QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 import type { Operations } from './operations.ts';
@@ -46,6 +46,8 @@ export interface OpsContext {
   readonly versions: Versions;
   /** What is published of the configuration (`/v1/limits`): key of config → value. */
   readonly limits: Readonly<Record<string, string | number | null>>;
+  /** Makes queue and graph know each other again (ING-542). */
+  adopt(order: AdoptOrder): Promise<AdoptReport>;
   /** Phase of the daemon: `ready`, `draining`, … */
   state(): string;
   /** Troubles that neither the ledger nor the drain knows (such as a lost tenure). */

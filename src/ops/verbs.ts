@@ -1,3 +1,4 @@
+import { graphAdoptVerb } from './adopt-verb.ts';
 import { auditListVerb } from './audit-verbs.ts';
 import {
   deadDiscardVerb,
@@ -33,6 +34,7 @@ export const verbs: readonly Verb[] = [
   graphStatsVerb,
   graphCheckVerb,
   graphExportVerb,
+  graphAdoptVerb,
   deadListVerb,
   deadOfSessionVerb,
   deadShowVerb,

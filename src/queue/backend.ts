@@ -197,8 +197,11 @@ export interface QueueLedger {
     readonly session?: string;
     readonly workspace?: string;
   }): Promise<readonly KeyStatus[]>;
-  /** The record that ends at `after`, as it was appended, if the log still has it (ING-541). */
-  readRecordEndingAt(key: Key, after: Position): Promise<Uint8Array | undefined>;
+  /**
+   * SHA-256 of the record that ends at `after`, as it was appended: from the log, or where its bytes are gone from what outlived them; undefined
+   * when no such record is known (ING-541). Lower-case hex.
+   */
+  digestEndingAt(key: Key, after: Position): Promise<string | undefined>;
   /** Stops one key for a fault that its reader found (CURSOR_CORRUPT); all others go on (ING-408). */
   quarantine(key: Key, fault: { readonly code: string; readonly message: string }): Promise<void>;
   /** What is wrong with what it stands on, in words; empty when well (QFS-31). */

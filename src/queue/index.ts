@@ -13,6 +13,7 @@ export { assertHeld, type KeyGuard } from './key-hold.ts';
 export * from './limits.ts';
 export * from './log-repair.ts';
 export * from './locks.ts';
+export type * from './graph-bond.ts';
 export type * from './log-structured.ts';
 export * from './owner-thread.ts';
 export * from './ownership.ts';

@@ -8,11 +8,13 @@ import {
   type MillraceError,
 } from '#base';
 import type { FencePermit } from '#fence';
+import type { Key } from '#record';
 import { decodeDedup, decodeProgress, decodeRow } from './entry-codec.ts';
 import { commitFailureOf } from './commit-failure.ts';
 import { stateCorrupt, stateUnavailable } from './errors.ts';
 import { afterPermit, decodeMark, encodeMark } from './guard-mark.ts';
-import { bytesOfId, bytesOfKey } from './state-keys.ts';
+import { isForgotten } from './is-forgotten.ts';
+import { bytesOfId, bytesOfKey, endOfIds, firstIdOf, justAfter } from './state-keys.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore, StateWrite } from './state-store.ts';
 
@@ -35,6 +37,8 @@ type Binary = Database<Buffer, Buffer>;
 const formatVersion = 1;
 /** A flush begins anew when a write fails beside it: as often as writes fail side by side on a full disk, with room to spare. */
 const settleAttemptsMax = 100;
+/** Ids looked at, and at most removed, by one transaction: it does not hold the loop for more than a few ms. */
+const forgottenMax = 1000;
 const markKey = Buffer.from('\0guard');
 const formatKey = Buffer.from('\0format');
 const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
@@ -125,6 +129,32 @@ class OpenState implements LmdbState {
   getRow: StateStore['getRow'] = (key) => {
     const stored = this.#get('row', bytesOfKey(key));
     return stored === undefined ? undefined : decodeRow(stored, key);
+  };
+
+  rowKeys: StateStore['rowKeys'] = ({ after, limit }) => {
+    assert(this.#isOpen, 'the state store is open');
+    const start = after === undefined ? Buffer.of(0) : justAfter(bytesOfKey(after));
+    const found = this.#tables.row.getKeys({ start, limit });
+    return Array.from(found, (key) => Buffer.from(key).toString('latin1') as Key);
+  };
+
+  forgetIds: StateStore['forgetIds'] = async (permit, key, before) => {
+    let count = 0;
+    let start = firstIdOf(key);
+    const end = endOfIds(key);
+    for (;;) {
+      assert(this.#isOpen, 'the state store is open');
+      const page = Array.from(this.#tables.dedup.getRange({ start, end, limit: forgottenMax }));
+      const gone = page.filter(({ value }) => isForgotten(decodeDedup(value, key), before));
+      await this.#transact(() => {
+        this.#raiseMark(permit);
+        for (const entry of gone) this.#tables.dedup.removeSync(entry.key);
+      });
+      count += gone.length;
+      const last = page.at(-1);
+      if (last === undefined || page.length < forgottenMax) return count;
+      start = justAfter(last.key);
+    }
   };
 
   async write(permit: FencePermit, writes: readonly StateWrite[]): Promise<void> {

@@ -1,8 +1,10 @@
 import { assert } from '#base';
 import type { FencePermit } from '#fence';
+import type { Key } from '#record';
 import { decodeDedup, decodeProgress, decodeRow } from './entry-codec.ts';
 import { afterPermit, type GuardMark } from './guard-mark.ts';
-import { bytesOfId, bytesOfKey } from './state-keys.ts';
+import { isForgotten } from './is-forgotten.ts';
+import { bytesOfId, bytesOfKey, firstIdOf } from './state-keys.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -93,6 +95,28 @@ class MemoryTables implements MemoryState {
   getRow: StateStore['getRow'] = (key) => {
     const stored = this.#get('row', bytesOfKey(key));
     return stored === undefined ? undefined : decodeRow(stored, key);
+  };
+
+  rowKeys: StateStore['rowKeys'] = ({ after = '', limit }) => {
+    assert(this.#isOpen, 'the state store is open');
+    const names = [...this.#now.tables.row.keys()].filter((name) => name > after).toSorted();
+    return names.slice(0, limit).map((name) => name as Key);
+  };
+
+  forgetIds: StateStore['forgetIds'] = async (permit, key, before) => {
+    const first = firstIdOf(key).toString('latin1');
+    const gone = [...this.#now.tables.dedup]
+      .filter(([name]) => name.startsWith(first))
+      .filter(([, value]) => isForgotten(decodeDedup(value, key), before));
+    this.#take(
+      permit,
+      gone.map(([name]) => ({
+        table: 'dedup',
+        key: Buffer.from(name, 'latin1'),
+        value: undefined,
+      })),
+    );
+    return gone.length;
   };
 
   write: StateStore['write'] = async (permit, writes) => this.#take(permit, puts(writes));

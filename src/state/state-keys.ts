@@ -21,3 +21,17 @@ export function bytesOfId(key: Key, eventId: string): Buffer {
   bytes.write(hash('sha256', eventId, 'binary'), key.length + 1, idBytes, 'latin1');
   return bytes;
 }
+
+/** Where the ids of a key begin and end in the order of the store. */
+export function firstIdOf(key: Key): Buffer {
+  return Buffer.concat([bytesOfKey(key), Buffer.of(0)]);
+}
+
+export function endOfIds(key: Key): Buffer {
+  return Buffer.concat([bytesOfKey(key), Buffer.of(1)]);
+}
+
+/** The least key behind this one. */
+export function justAfter(key: Uint8Array): Buffer {
+  return Buffer.concat([key, Buffer.of(0)]);
+}

@@ -40,6 +40,12 @@ export interface KeyTotals {
   readonly duplicates: number;
 }
 
+/** A place in the logs of one key: number of the epoch, logical offset. */
+export interface LogPlace {
+  readonly ordinal: number;
+  readonly offset: number;
+}
+
 /** How far the dedup index has read a key's log. */
 export interface DedupProgress {
   readonly epoch: string;
@@ -65,8 +71,15 @@ export interface StateStore {
   getDedup(key: Key, eventId: string): DedupEntry | undefined;
   getProgress(key: Key): DedupProgress | undefined;
   getRow(key: Key): KeyRow | undefined;
+  /** Keys that have a row, in key order, after `after`. */
+  rowKeys(page: { readonly after: Key | undefined; readonly limit: number }): readonly Key[];
   /** Applies all writes in one transaction, in order; visible when it resolves. Refuses a permit below the store's mark (FENCE_STALE). */
   write(permit: FencePermit, writes: readonly StateWrite[]): Promise<void>;
+  /**
+   * Takes the ids of live records before a place in the key's log out of the index (ING-542), in transactions of bounded size; returns how many.
+   * Interrupted, it is called again.
+   */
+  forgetIds(permit: FencePermit, key: Key, before: LogPlace): Promise<number>;
   /** Resolves when all earlier writes are on disk. */
   flush(): Promise<void>;
   close(): Promise<void>;

@@ -161,6 +161,7 @@ function faultyGraph(inner: GraphStore, faults: Faults): GraphStore {
       faults.afterApply?.(parts);
     },
     adopt: (permit, rows) => inner.adopt(permit, rows),
+    rows: (which) => inner.rows(which),
     digest: () => inner.digest(),
     stats: () => inner.stats(),
     export: () => inner.export(),

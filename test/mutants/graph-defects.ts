@@ -22,6 +22,7 @@ function over(inner: GraphStore, replaced: Partial<GraphStore>): GraphStore {
     armKeys: inner.armKeys.bind(inner),
     apply: inner.apply.bind(inner),
     adopt: inner.adopt.bind(inner),
+    rows: inner.rows.bind(inner),
     digest: inner.digest.bind(inner),
     stats: inner.stats.bind(inner),
     export: inner.export.bind(inner),
@@ -197,6 +198,27 @@ export const graphDefects: readonly GraphDefect[] = [
         async apply(permit, group) {
           for (const part of group) Object.assign(part, { applied: true });
           await inner.apply(permit, group);
+        },
+      }),
+  },
+  {
+    name: 'lists its rows from the beginning each time',
+    wrap: (inner) =>
+      over(inner, {
+        rows: (which) =>
+          inner.rows('keys' in which ? which : { after: undefined, limit: which.limit }),
+      }),
+  },
+  {
+    name: 'adopts for whoever asks, without raising its guard',
+    wrap: (inner) =>
+      over(inner, {
+        async adopt(permit, rows) {
+          const { domain, holder } = permit;
+          await inner.adopt(
+            FencePermit.issue(domain, 1, holder, () => true),
+            rows,
+          );
         },
       }),
   },

@@ -71,6 +71,7 @@ export async function openOps(
       controlSchema: 1,
     },
     limits: { 'queue.max_bytes': 1000, 'dedup.retention': 'none' },
+    adopt: () => Promise.reject(new Error('this queue has no bond')),
     state: () => 'ready',
     degraded: () => [],
     disk: async () => ({ path: '/root', freeBytes: 10, totalBytes: 20 }),

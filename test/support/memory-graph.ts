@@ -19,6 +19,7 @@ import {
   type GraphStore,
   type GroupPart,
   type QueryResult,
+  type WhichRows,
 } from '#graph';
 import type { Key } from '#record';
 import type { ToldFact } from '../../src/graph/derive/derive-session.ts';
@@ -150,6 +151,15 @@ class MapGraph implements MemoryGraph {
       if (row === null) this.#content.rows.delete(key);
       else this.#content.rows.set(key, row);
     }
+  }
+
+  async rows(which: WhichRows): Promise<ReadonlyMap<Key, AppliedRow>> {
+    await this.#answering();
+    const { rows } = this.#content;
+    if ('keys' in which) return new Map([...rows].filter(([key]) => which.keys.includes(key)));
+    const { after = '', limit } = which;
+    const keys = [...rows].filter(([key]) => key > after);
+    return new Map(keys.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, limit));
   }
 
   async digest(): Promise<GraphDigest> {

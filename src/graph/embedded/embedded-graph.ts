@@ -7,7 +7,14 @@ import { bindParameters } from '../queries/bind-parameters.ts';
 import type { AnyPart } from '../packed-part.ts';
 import { limitParameter } from '../queries/named-query.ts';
 import { namedQuery } from '../queries/named-queries.ts';
-import type { AppliedRow, GraphDigest, GraphStats, GraphStore, QueryResult } from '../store.ts';
+import type {
+  AppliedRow,
+  GraphDigest,
+  GraphStats,
+  GraphStore,
+  QueryResult,
+  WhichRows,
+} from '../store.ts';
 import { encodeGroup } from './encode-group.ts';
 import {
   decodeFailure,
@@ -135,6 +142,11 @@ class EmbeddedGraph implements GraphStore {
   async adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void> {
     const entries: readonly RowEntry[] = [...rows];
     await this.#threads.writer.call({ kind: 'adopt', fence: liveMark(permit), rows: entries });
+  }
+
+  async rows(which: WhichRows): Promise<ReadonlyMap<Key, AppliedRow>> {
+    const rows = await this.#threads.writer.call({ kind: 'rows', which });
+    return new Map(rows as readonly (readonly [Key, AppliedRow])[]);
   }
 
   async digest(): Promise<GraphDigest> {

@@ -6,7 +6,7 @@ import { graphMismatch } from '../errors.ts';
 import { checkFence, type FenceMark } from '../fence-mark.ts';
 import { mergeGroup, type PartMutations } from '../merge-group.ts';
 import { planSteps } from '../plan-steps.ts';
-import type { AppliedRow } from '../store.ts';
+import type { AppliedRow, WhichRows } from '../store.ts';
 import { StoredGraph } from './stored-graph.ts';
 import type { RowEntry, WirePart } from './wire.ts';
 import { ChangeWriter } from './write-changes.ts';
@@ -29,6 +29,7 @@ export class GraphWriter {
   readonly #readMark: StatementSync;
   readonly #writeMark: StatementSync;
   readonly #readRow: StatementSync;
+  readonly #listRows: StatementSync;
   readonly #writeRow: StatementSync;
   readonly #deleteRow: StatementSync;
 
@@ -40,6 +41,9 @@ export class GraphWriter {
     this.#writeMark = database.prepare(writeMarkSql);
     this.#readRow = database.prepare(
       'SELECT root_id, position, sha256 FROM applied_row WHERE key = ?',
+    );
+    this.#listRows = database.prepare(
+      'SELECT key, root_id, position, sha256 FROM applied_row WHERE key > ? ORDER BY key LIMIT ?',
     );
     this.#writeRow = database.prepare(writeRowSql);
     this.#deleteRow = database.prepare('DELETE FROM applied_row WHERE key = ?');
@@ -71,6 +75,16 @@ export class GraphWriter {
         else this.#writeRow.run(key, row.rootId, row.position, row.sha256, fence.generation);
       }
     });
+  }
+
+  rows(which: WhichRows): readonly RowEntry[] {
+    if ('keys' in which)
+      return which.keys.flatMap((key) => {
+        const row = this.#row(key);
+        return row === undefined ? [] : [[key, row] as const];
+      });
+    const { after = '', limit } = which;
+    return this.#listRows.all(after, limit).map((row) => [String(row['key']), rowOf(row)]);
   }
 
   /** Takes the write lock and gives it back. */
@@ -125,11 +139,14 @@ export class GraphWriter {
 
   #row(key: string): AppliedRow | undefined {
     const row = this.#readRow.get(key);
-    if (row === undefined) return undefined;
-    return {
-      rootId: String(row['root_id']),
-      position: String(row['position']) as Position,
-      sha256: String(row['sha256']),
-    };
+    return row === undefined ? undefined : rowOf(row);
   }
+}
+
+function rowOf(row: Readonly<Record<string, unknown>>): AppliedRow {
+  return {
+    rootId: String(row['root_id']),
+    position: String(row['position']) as Position,
+    sha256: String(row['sha256']),
+  };
 }

@@ -1,7 +1,7 @@
 import { isMillraceError, messageOf, MillraceError, type Disposition } from '#base';
 import type { FenceMark } from '../fence-mark.ts';
 import type { Mutation } from '../mutation.ts';
-import type { AppliedRow, GraphDigest, GraphStats, QueryResult } from '../store.ts';
+import type { AppliedRow, GraphDigest, GraphStats, QueryResult, WhichRows } from '../store.ts';
 import { classifySqliteError } from './classify.ts';
 
 /** What both threads are started with. */
@@ -52,6 +52,7 @@ export type WriterRequest =
       readonly group: Uint8Array;
     }
   | { readonly kind: 'adopt'; readonly fence: FenceMark; readonly rows: readonly RowEntry[] }
+  | { readonly kind: 'rows'; readonly which: WhichRows }
   | { readonly kind: 'probe' }
   | { readonly kind: 'close' };
 

@@ -25,6 +25,8 @@ function answer(writer: GraphWriter, request: WriterRequest): unknown {
       );
     case 'adopt':
       return writer.adopt(request.fence, request.rows);
+    case 'rows':
+      return writer.rows(request.which);
     case 'probe':
       return writer.probe();
     case 'close':

@@ -1,7 +1,7 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from 'node:assert/strict';
 import { packSteps, type GroupPart } from '#graph';
 import { positionAt, stepAt } from '../../support/graph-fixtures.ts';
-import { testKey } from '../../support/queue-fixtures.ts';
+import { testKey, testPermit } from '../../support/queue-fixtures.ts';
 import {
   codeOf,
   edge,
@@ -125,6 +125,57 @@ export const rowChecks: readonly GraphCheck[] = [
       deepStrictEqual((await store.armKeys(permit, [key])).get(key), row);
       await store.adopt(permit, new Map([[key, { ...row, position: positionAt(2) }]]));
       strictEqual((await store.armKeys(permit, [key])).get(key)?.position, positionAt(2));
+    },
+  },
+  {
+    name: 'lists rows in key order, page by page, those of another root too (ING-542)',
+    async run(harness) {
+      const store = await harness.open();
+      const keys = ['c', 'a', 'e', 'b', 'd'].map((name) => testKey(name));
+      const rowAt = (at: number) => ({
+        rootId: at === 2 ? 'another' : 'root',
+        position: positionAt(at),
+        sha256: 'ab'.repeat(32),
+      });
+      deepStrictEqual([...(await store.rows({ after: undefined, limit: 10 }))], []);
+      await store.adopt(permit, new Map(keys.map((key, at) => [key, rowAt(at)])));
+      const found: unknown[] = [];
+      let after: (typeof keys)[number] | undefined;
+      for (let pages = 0; pages < 5; pages += 1) {
+        const page = [...(await store.rows({ after, limit: 2 }))];
+        if (page.length === 0) break;
+        strictEqual(page.length <= 2, true);
+        found.push(...page);
+        after = page.at(-1)?.[0];
+      }
+      const asked = [testKey('e'), testKey('never'), testKey('a')];
+      deepStrictEqual([...(await store.rows({ keys: asked })).keys()].toSorted(), [
+        testKey('a'),
+        testKey('e'),
+      ]);
+      const expected = keys.map((one, at) => ({ key: one, row: rowAt(at) }));
+      expected.sort((a, b) => (a.key < b.key ? -1 : 1));
+      deepStrictEqual(
+        found,
+        expected.map(({ key: one, row }) => [one, row]),
+      );
+    },
+  },
+  {
+    name: 'changes rows alone when it adopts, and lets no lower generation in afterwards (ING-542)',
+    async run(harness) {
+      const store = await harness.open();
+      await store.apply(permit, [log(3)]);
+      const before = await store.digest();
+      const row = { rootId: 'root', position: positionAt(1), sha256: stepAt(1, []).sha256 };
+      await store.adopt(testPermit(7), new Map([[key, row]]));
+      deepStrictEqual(await store.digest(), before);
+      strictEqual(await codeOf(store.apply(permit, [log(4)])), 'FENCE_STALE');
+      await store.apply(testPermit(7), [log(4)]);
+      deepStrictEqual(
+        await store.rows({ after: undefined, limit: 2 }),
+        new Map([[key, { rootId: 'root', position: positionAt(4), sha256: stepAt(4, []).sha256 }]]),
+      );
     },
   },
   {

@@ -16,7 +16,7 @@ export function bindQueue(queue: Queue): Queue {
     totals: () => queue.totals(),
     keyStatus: (key) => queue.keyStatus(key),
     listKeys: (page) => queue.listKeys(page),
-    readRecordEndingAt: (key, after) => queue.readRecordEndingAt(key, after),
+    digestEndingAt: (key, after) => queue.digestEndingAt(key, after),
     quarantine: (key, fault) => queue.quarantine(key, fault),
     trouble: () => queue.trouble(),
   };

@@ -127,7 +127,7 @@ describe('binding a root to its graph (ING-540)', () => {
           ...(graphId === undefined ? {} : { graphId }),
         });
         await queue.close();
-        return queue.graphId;
+        return queue.bond.graphId;
       };
       expect(await bind()).toBe(null);
       const made = JSON.parse(await readFile(path, 'utf8')) as object;
