@@ -171,10 +171,13 @@ describe('a drain whose records are folded in a thread', () => {
     await fixture.post(...records);
     fixture.drain.start();
     await expect
-      .poll(async () => {
-        await fixture.clock.advance(1000);
-        return fixture.queue.totals();
-      })
+      .poll(
+        async () => {
+          await fixture.clock.advance(1000);
+          return fixture.queue.totals();
+        },
+        { timeout: 30_000 },
+      )
       .toMatchObject({ accepted: 20, applied: 19, dead: 1 });
   });
 });

@@ -5,6 +5,7 @@ import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
 import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
+import { adoptNothing } from './adopt-verb.ts';
 import { seededChance } from '../support/chance.ts';
 
 export const operator: Caller = {
@@ -71,7 +72,7 @@ export async function openOps(
       controlSchema: 1,
     },
     limits: { 'queue.max_bytes': 1000, 'dedup.retention': 'none' },
-    adopt: () => Promise.reject(new Error('this queue has no bond')),
+    adopt: adoptNothing,
     state: () => 'ready',
     degraded: () => [],
     disk: async () => ({ path: '/root', freeBytes: 10, totalBytes: 20 }),

@@ -39,9 +39,9 @@ async function audits(act: () => Promise<unknown>): Promise<readonly OpsAudited[
   return told;
 }
 
-async function letterIds(fixture: OpsFixture): Promise<readonly string[]> {
-  const { dead_letters } = await fixture.call('dead list');
-  return (dead_letters as readonly Row[]).map(({ id }) => String(id));
+async function letterIds({ call }: OpsFixture): Promise<readonly string[]> {
+  const letters = (await call('dead list'))['dead_letters'] as readonly Row[];
+  return letters.map(({ id }) => String(id));
 }
 
 afterEach(async () => {
@@ -437,6 +437,10 @@ describe('tokens', () => {
   });
 });
 
+it('shows what an adopt would do unless it is told to do it (ING-542)', async () => {
+  const { call } = await openHere();
+  expect(await call('graph adopt', { key: 'w~a' })).toMatchObject({ dry_run: true, count: 1 });
+});
 describe('the list of verbs', () => {
   it('has each name and each route once', () => {
     const names = verbs.map(({ name }) => name);

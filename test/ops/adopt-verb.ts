@@ -1,0 +1,25 @@
+import type { AdoptReport } from '#drain';
+import type { OpsContext } from '#ops';
+import { testKey } from '../support/queue-fixtures.ts';
+
+/** An adopt of one key that changes nothing: what the verb makes of it is looked at, not what it does. */
+export const adoptNothing: OpsContext['adopt'] = ({ key }) => {
+  const report: AdoptReport = {
+    keys: key === undefined ? 3 : 1,
+    changed: { missing: 1, behind: 0, ahead: 0, foreign: 0, unknown: 0 },
+    changes: [
+      {
+        key: testKey('a'),
+        cause: 'missing',
+        reason: 'the graph has no row for it',
+        from: null,
+        to: { rootId: 'SR-test', position: '00000000.00000000000001.e' as never, sha256: 'f' },
+        forgets: true,
+      },
+    ],
+    idsForgotten: 0,
+    graphBefore: 'one',
+    graphId: 'another',
+  };
+  return Promise.resolve(report);
+};
