@@ -7,7 +7,6 @@ import { openOps, operator, stranger, type OpsFixture, type Row } from './ops-fi
 
 const open: OpsFixture[] = [];
 const called = new Set<string>();
-
 async function openHere(options: Parameters<typeof openOps>[0] = {}): Promise<OpsFixture> {
   const fixture = await openOps(options);
   open.push(fixture);
