@@ -9,7 +9,7 @@ import { openLocalObjects, type ObjectStore } from '#objects';
 import { openQueue, type GraphBond, type QueueBackend, type QueueLedger } from '#queue';
 import { filesystemPlug, verifyQueue } from '#queue-backends/filesystem';
 import type { BoundRoot } from '#roots';
-import { openLmdbState } from '#state';
+import { openGuardedState } from '#state';
 import type { Closers } from './closers.ts';
 import { graphWalBytes, queueSettings } from './settings.ts';
 
@@ -21,6 +21,8 @@ export interface Stores {
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
   readonly expectedGraphId: string;
+  /** Damaged state stores that a start has set aside. */
+  readonly setAside: readonly string[];
 }
 
 export interface StoreNeeds {
@@ -42,7 +44,8 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   const { config, root, permit, disk, names, clock, chance } = needs;
   const { layout, marker } = root;
   const rootId = marker.storageRootId;
-  const state = await openLmdbState({ directory: layout.state, permit, chance });
+  const guarded = await openGuardedState({ directory: layout.state, permit, chance, disk, clock });
+  const { state } = guarded;
   closers.add('state', () => state.close());
   const objects = await openLocalObjects({ directory: layout.objects, disk, chance, names });
   closers.add('objects', () => objects.close());
@@ -74,7 +77,8 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   });
   closers.add('queue', () => queue.close());
   const { bond } = queue;
-  return { queue, bond, graph, objects, expectedGraphId: bond.graphId ?? graph.graphId };
+  const expectedGraphId = bond.graphId ?? graph.graphId;
+  return { queue, bond, graph, objects, expectedGraphId, setAside: guarded.setAside };
 }
 
 /** The offline look at a root's queue (ING-921). */

@@ -19,6 +19,7 @@ import { planOpenFiles, type OpenFilesPlan } from './settings.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
 import { watchDegraded } from './watch-degraded.ts';
+import { degradedBySetAside } from './set-aside.ts';
 import { watchResidual } from './watch-residual.ts';
 import { watchRootLock } from './watch-root-lock.ts';
 
@@ -199,7 +200,8 @@ function beginWork(
   const graceMs = options.loaded.config['metrics.residual_grace_ms'];
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
   let adopting: RestoredAdoption | undefined;
-  progress.degraded = () => [...residual.degraded(), ...(adopting?.degraded() ?? [])];
+  const setAside = degradedBySetAside(stores.setAside, clock.now());
+  progress.degraded = () => [...setAside, ...residual.degraded(), ...(adopting?.degraded() ?? [])];
   const work = startWork(ground, {
     root,
     permit,

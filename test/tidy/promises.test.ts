@@ -29,6 +29,26 @@ describe('promises', () => {
     });
   }
 
+  it('has a row of tests for each promise that is built, and each file of it names the promise', () => {
+    const rows = [
+      ...readText('docs/promises.md').matchAll(/^\| \*\*(P\d+)\*\* \| (`[^|]+) \| ([^|]+) \|$/gm),
+    ];
+    const built = Array.from({ length: 12 }, (_, at) => `P${at + 1}`).filter(
+      (promise) => !(promise in notBuiltYet),
+    );
+    expect(rows.map((row) => row[1])).toEqual(built);
+    const wrong = rows.flatMap(([, promise = '', cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)]
+        .map((match) => match[1] ?? '')
+        .filter((path) => {
+          const own = titles.filter(({ file }) => file === path);
+          return !own.some(({ title }) => new RegExp(`\\b${promise}\\b`).test(title));
+        })
+        .map((path) => `${path} does not name ${promise} in a title`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('has no two tests of one name in a file', () => {
     const seen = new Map<string, number>();
     for (const file of tests.filter((path) => path.endsWith('.test.ts'))) {
