@@ -1,5 +1,5 @@
 /**
- * What takes longer than a continuous run may: kills by the hundred. Prints one line per part and keeps the last result in test/long/last.json.
+ * What takes longer than a continuous run may: kills by the hundred, big roots, large backlogs. Prints one line per part and keeps the last result in test/long/last.json.
  *
  *     npm run test:long -- [--rounds N]
  */
@@ -13,7 +13,9 @@ const repository = fileURLToPath(new URL('../../', import.meta.url));
 
 interface Part {
   readonly name: string;
+  /** Arguments of `vitest run`, or of node for a script of its own. */
   readonly files: readonly string[];
+  readonly isScript?: true;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -23,11 +25,27 @@ const parts: readonly Part[] = [
     files: ['test/e2e/kill-respawn.test.ts'],
     environment: { KILL_ROUNDS: values.rounds },
   },
+  {
+    name: '100,000 idle sessions',
+    files: ['test/long/big-root.ts'],
+    isScript: true,
+    environment: {},
+  },
+  {
+    name: 'a backlog of 2 GiB under 512 MiB',
+    files: ['test/long/large-backlog.ts', '--mib', '2048'],
+    isScript: true,
+    environment: {},
+  },
 ];
 
-const results = parts.map(({ name, files, environment }) => {
+const results = parts.map(({ name, files, isScript, environment }) => {
   const began = performance.now();
-  const { status } = spawnSync('vitest', ['run', '--testTimeout=7200000', ...files], {
+  const [program, order] =
+    isScript === true
+      ? [process.execPath, files]
+      : ['vitest', ['run', '--testTimeout=7200000', ...files]];
+  const { status } = spawnSync(program, order, {
     cwd: repository,
     env: { ...process.env, ...environment },
     stdio: 'inherit',
