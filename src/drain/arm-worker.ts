@@ -18,7 +18,7 @@ export async function armWorker(engine: Engine, key: Key): Promise<Armed> {
   const row = await engine.armer.arm(key);
   const status = await engine.ledger.keyStatus(key);
   if (status === undefined) {
-    const baseline = { cursor: emptyCursor(), appliedThrough: null };
+    const baseline = { cursor: emptyCursor(), position: '' as Position, appliedThrough: null };
     return row === null
       ? { kind: 'armed', baseline }
       : { kind: 'mismatched', reason: 'the graph has a row for it, the queue does not know it' };
@@ -27,9 +27,9 @@ export async function armWorker(engine: Engine, key: Key): Promise<Armed> {
   const { appliedMark: mark, end } = status;
   const proven = await judgeRow(engine, key, row, { mark, end });
   if (proven.kind === 'mismatch') return { kind: 'mismatched', reason: proven.reason };
-  const { accepted, pending } = status;
+  const { accepted, pending, committed: position } = status;
   const cursor = await readCursor(engine, key, accepted > pending);
-  return { kind: 'armed', baseline: { cursor, appliedThrough: proven.appliedThrough } };
+  return { kind: 'armed', baseline: { cursor, position, appliedThrough: proven.appliedThrough } };
 }
 
 /** The verdict on a row, with a look into the log where that is needed (ING-541). */

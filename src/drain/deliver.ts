@@ -123,7 +123,7 @@ export async function bury(engine: Engine, worker: Worker, dead: DeadRecord): Pr
 
 function settle(engine: Engine, worker: Worker, after: Position, cursor: Cursor): void {
   assert(worker.baseline !== undefined, `the worker of ${worker.key} commits only when armed`);
-  worker.baseline = { ...worker.baseline, cursor };
+  worker.baseline = { ...worker.baseline, cursor, position: after };
   worker.noteSuccess();
   engine.troubles.clear(worker.cause);
   engine.committed(worker.key, after);

@@ -1,5 +1,6 @@
 import { backoffMs, isMillraceError, messageOf, type MillraceError } from '#base';
 import { graphMismatch } from '#graph';
+import { positionStale } from '#queue';
 import { armWorker } from './arm-worker.ts';
 import { afterFailure } from './after-failure.ts';
 import { drainBatch } from './drain-batch.ts';
@@ -47,6 +48,9 @@ async function drainOnce(engine: Engine, worker: Worker): Promise<RunEnd | 'more
   const { batch, release } = await readBatch(engine, worker);
   try {
     if (batch.items.length === 0) return endOfLog(engine, worker);
+    // Somebody else has moved the position: a reset, or dead records that were passed (ING-702). Its cursor has to be taken anew.
+    if (batch.start !== worker.baseline.position)
+      throw positionStale({ key: worker.key, position: worker.baseline.position });
     worker.moveTo('applying', `${batch.items.length} records`);
     if ((await drainBatch(engine, worker, batch)) === 'stopped') return 'stopped';
   } finally {

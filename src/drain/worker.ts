@@ -8,6 +8,8 @@ import { assertMove } from './worker-state.ts';
 export interface Baseline {
   /** Cursor at the committed position. */
   readonly cursor: Cursor;
+  /** The position that the cursor belongs to: a batch that begins elsewhere is not folded from it (ING-219). */
+  readonly position: Position;
   /** Position of the graph's row when the worker armed; null when the graph held nothing. */
   readonly appliedThrough: Position | null;
 }

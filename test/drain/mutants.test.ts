@@ -220,6 +220,7 @@ const mutants: readonly Mutant[] = [
         kind: 'armed',
         baseline: {
           cursor: (await engine.queue.readCursor(armed)) ?? (await import('#record')).emptyCursor(),
+          position: (await engine.ledger.keyStatus(armed))?.committed,
           appliedThrough: null,
         },
       }),
