@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '#base';
+import type { Chance, Clock, Gate } from '#base';
 import type { Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
 import type { KeyLocks, QueueLimits } from '#queue';
@@ -55,6 +55,9 @@ export interface Engine {
   readonly indexer: DedupIndexer;
   readonly space: SpaceWatch;
   readonly journal: Journal;
+  /** Passed by whatever changes session files or lets segments go, and by what writes ids and rows: held while they are copied (D31). */
+  readonly filesGate: Gate;
+  readonly stateGate: Gate;
   readonly totals: MutableRootTotals;
   /** Keys with a backlog, and those in quarantine: in memory, and in every mark. */
   readonly active: Set<Key>;

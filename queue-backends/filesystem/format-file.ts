@@ -58,6 +58,22 @@ export async function bindFormat(
   return format;
 }
 
+/** Gives the folder of a restored queue to its new root, with the mark by which its next start adopts the graph. */
+export async function rebindQueueFolder(
+  { disk, names }: Pick<FilesystemQueueOptions, 'disk' | 'names'>,
+  directory: string,
+  rootId: string,
+  from: RestoredFrom,
+): Promise<void> {
+  const path = join(directory, formatName);
+  const bytes = await disk.readFile(path);
+  if (bytes === undefined) throw queueForeign({ directory, reason: `${formatName} is missing` });
+  const known = parseFormat({ directory, rootId: from.rootId }, bytes);
+  const restored = { backup_id: from.backupId, root_id: from.rootId };
+  const format: FormatFile = { ...known, root_id: rootId, restored };
+  await atomicReplace(disk, path, formatBytes(format), names);
+}
+
 export function restoredFromOf({ restored }: FormatFile): RestoredFrom | null {
   if (restored === undefined) return null;
   return { backupId: restored.backup_id, rootId: restored.root_id };

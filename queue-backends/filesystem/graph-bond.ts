@@ -69,7 +69,7 @@ function forgetApplied(engine: Engine, key: Key): Promise<number> {
         : finalPlace(engine, key);
     if (before === undefined) return 0;
     await engine.indexer.drain();
-    return store.forgetIds(permit, key, before);
+    return store.forgetIds(permit, key, { before });
   });
 }
 

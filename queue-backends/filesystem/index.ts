@@ -9,6 +9,8 @@
  * May call: base, signals, disk, record, fence, state, queue. Called by: daemon/assemble.ts, tests.
  */
 export type { FilesystemQueueLimits, FilesystemQueueOptions } from './engine.ts';
+export { rebindQueueFolder } from './format-file.ts';
+export type { QueueSnapshot } from './snapshot.ts';
 export { filesystemPlug, type FilesystemQueue, openFilesystemQueue } from './open-queue.ts';
 export { verifyQueue, type VerifyOptions, type VerifySummary } from './verify/verify-queue.ts';
 export type { VerifiedJournal, VerifiedKey, VerifyFinding } from './verify/findings.ts';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Gate } from '#base';
 import { failpoint } from '#disk';
 import { fenceStale } from '#fence';
 import {
@@ -34,6 +35,7 @@ import { type Scan, scanJournal } from './recovery/recovery-scan.ts';
 import { parseSegmentName } from './journal/segment.ts';
 import { SegmentShelf } from './journal/segment-shelf.ts';
 import { SessionFiles } from './session/session-files.ts';
+import { type QueueSnapshot, takeSnapshot } from './snapshot.ts';
 import { SpaceWatch } from './space-watch.ts';
 import { StateTable } from './session/state-table.ts';
 import { submitFrame } from './journal/submit.ts';
@@ -46,6 +48,8 @@ export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair {
   readonly bond: GraphBond;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
   checkpoint(): Promise<void>;
+  /** The queue at one instant, to be copied while it goes on (D31); to be ended by whoever asked. */
+  snapshot(signal: AbortSignal): Promise<QueueSnapshot>;
 }
 
 /** What the daemon opens by default (ING-108). */
@@ -179,6 +183,8 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
       isSynced: options.fsync === 'group',
       assertWriter: () => assertWriter({ options, isClosing: false }),
     }),
+    filesGate: new Gate(),
+    stateGate: new Gate(),
     totals: { accepted: 0, applied: 0, dead: 0, discarded: 0, duplicates: 0, keys: 0 },
     active: new Set(),
     quarantined: new Set(),
@@ -195,6 +201,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
 
 function surface(engine: Engine, format: FormatFile): FilesystemQueue {
   const upkeep = new Upkeep(engine);
+  const ledger = createLedger(engine);
   const checkpointNow = (): Promise<void> => upkeep.checkpoint();
   return {
     protocolVersion: queueProtocolVersion,
@@ -218,9 +225,10 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
       refuseClosed(engine);
       return [...engine.active];
     },
-    ...createLedger(engine),
+    ...ledger,
     ...createRepair(engine),
     checkpoint: checkpointNow,
+    snapshot: (signal) => takeSnapshot(engine, { totals: ledger.totals, signal }),
     close: () => close(engine, upkeep),
   };
 }
@@ -233,6 +241,8 @@ function refuseClosed(engine: Engine): void {
 async function close(engine: Engine, upkeep: Upkeep): Promise<void> {
   if (engine.isClosing) return;
   engine.isClosing = true;
+  engine.filesGate.break();
+  engine.stateGate.break();
   try {
     await engine.journal.settled();
     await upkeep.checkpoint();

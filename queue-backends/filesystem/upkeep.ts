@@ -24,9 +24,11 @@ export class Upkeep {
   /** A call while one runs waits for the next: what came before the call is in it. */
   async checkpoint(): Promise<void> {
     while (this.#running !== undefined) await this.#running.catch(() => undefined);
-    const run = checkpoint(this.#engine).finally(() => {
-      this.#running = undefined;
-    });
+    const run = this.#engine.filesGate
+      .pass(() => checkpoint(this.#engine))
+      .finally(() => {
+        this.#running = undefined;
+      });
     this.#running = run;
     await run;
   }
@@ -50,9 +52,10 @@ export class Upkeep {
 
   /** The indexer tells its trouble by itself. */
   async #index(): Promise<boolean> {
-    const { indexer } = this.#engine;
-    if (indexer.waitingCount === 0) return true;
-    return indexer.drain().then(
+    const { indexer, stateGate } = this.#engine;
+    if (indexer.waitingCount === 0 || stateGate.isHeld) return true;
+    const drained = stateGate.pass(() => indexer.drain());
+    return drained.then(
       () => true,
       () => false,
     );
@@ -60,9 +63,10 @@ export class Upkeep {
 
   /** One that failed is due again, however little has come since: its trouble must not outlive its cause (QFS-31). */
   async #checkpointIfDue(): Promise<boolean> {
-    const { journal, options, checkpointTrouble } = this.#engine;
+    const { journal, options, checkpointTrouble, filesGate } = this.#engine;
     const isLarge = journal.bytesSinceMark > checkpointSegments * options.limits.segmentBytes;
-    if (this.#isOver || !(isLarge || checkpointTrouble !== undefined)) return true;
+    if (this.#isOver || filesGate.isHeld || !(isLarge || checkpointTrouble !== undefined))
+      return true;
     try {
       await this.checkpoint();
       return this.#engine.checkpointTrouble === undefined;

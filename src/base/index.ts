@@ -19,3 +19,4 @@ export * from './canonical-json.ts';
 export * from './ascii-json.ts';
 export * from './json-members.ts';
 export * from './thread-port.ts';
+export * from './gate.ts';

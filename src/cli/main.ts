@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addBackupCommands } from './backup-commands.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { exitCodes } from './exit-code.ts';
 import { addExportCommand } from './export-command.ts';
@@ -49,6 +50,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   const graph = groups.get('graph');
   if (graph !== undefined) addExportCommand(graph, run);
   addQueueCommands(groupOf(program, groups, 'queue'), run);
+  addBackupCommands(groupOf(program, groups, 'backup'), run);
   addDoctorCommand(program, run);
   addVersionCommand(program, run);
   return program;

@@ -95,6 +95,7 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
       return absent();
     },
     adopt: absent,
+    backup: absent,
     state: absent,
     degraded: absent,
     disk: absent,

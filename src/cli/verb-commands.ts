@@ -48,6 +48,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   sessions: 'which sessions there are, and how far each is',
   graph: 'ask, measure, check and export the graph',
   dead: 'what could not be applied: look, requeue, discard',
+  backup: 'save a whole root, prove a backup, restore it',
   tokens: 'who may use the daemon',
   queue: 'the stored log itself: verify, import, export',
   audit: 'what operators did',

@@ -196,6 +196,11 @@ export const configSchema = {
     default: '16MiB',
     help: 'largest graph transaction',
   },
+  'backup.dir': {
+    kind: 'text',
+    default: null,
+    help: 'where backups are written; without it anywhere outside the root, and nowhere when the listener is not loopback',
+  },
   'lock.warn_ms': {
     kind: 'duration',
     default: '2s',

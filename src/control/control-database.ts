@@ -26,6 +26,8 @@ export interface ControlDatabase {
   readonly schemaVersion: number;
   readonly leases: LeaseRows;
   readonly operations: OperationRows;
+  /** A whole copy of the database as one new file; the file MUST NOT be there. */
+  copyTo(path: string): void;
   close(): void;
 }
 
@@ -88,6 +90,7 @@ function controlOver(
     schemaVersion: controlSchemaVersion,
     leases: leasesOver(database, path, clock),
     operations: operationsOver(database, path, { clock, bounds }),
+    copyTo: (copy) => classified(path, () => void database.prepare('VACUUM INTO ?').run(copy)),
     close: () => database.close(),
   };
 }

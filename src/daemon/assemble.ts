@@ -1,15 +1,26 @@
 import { join } from 'node:path';
 import type { Chance, Clock } from '#base';
 import type { Config } from '#config';
-import type { Disk, StagingNames } from '#disk';
+import type { CopySource, Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
-import type { GraphStore } from '#graph';
-import { openEmbeddedGraph } from '#graph/embedded';
+import type { GraphDigest, GraphStore } from '#graph';
+import { openEmbeddedGraph, type EmbeddedGraphStore } from '#graph/embedded';
 import { openLocalObjects, type ObjectStore } from '#objects';
-import { openQueue, type GraphBond, type QueueBackend, type QueueLedger } from '#queue';
-import { filesystemPlug, verifyQueue } from '#queue-backends/filesystem';
+import {
+  openQueue,
+  type GraphBond,
+  type QueueBackend,
+  type QueueLedger,
+  type QueueTotals,
+} from '#queue';
+import {
+  filesystemPlug,
+  rebindQueueFolder,
+  type FilesystemQueue,
+  verifyQueue,
+} from '#queue-backends/filesystem';
 import type { BoundRoot } from '#roots';
-import { openGuardedState } from '#state';
+import { openGuardedState, type LmdbState } from '#state';
 import type { Closers } from './closers.ts';
 import { graphWalBytes, queueSettings } from './settings.ts';
 
@@ -23,6 +34,20 @@ export interface Stores {
   readonly expectedGraphId: string;
   /** Damaged state stores that a start has set aside. */
   readonly setAside: readonly string[];
+  /** Carries the journal into the session files now. */
+  checkpoint(): Promise<void>;
+  /** All of them as they are now; the caller sees to it that no transaction and no commit is on its way (D31). */
+  snapshot(signal: AbortSignal): Promise<StoreSnapshot>;
+}
+
+/** Queue, state and graph at one instant, to be copied while they go on. */
+export interface StoreSnapshot {
+  readonly totals: QueueTotals;
+  /** From its end on ids are carried into the state store again. */
+  copyState(directory: string): Promise<void>;
+  copyGraph(path: string): Promise<GraphDigest>;
+  queueFiles(): AsyncIterable<CopySource>;
+  end(): Promise<void>;
 }
 
 export interface StoreNeeds {
@@ -77,9 +102,49 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   });
   closers.add('queue', () => queue.close());
   const { bond } = queue;
-  const expectedGraphId = bond.graphId ?? graph.graphId;
-  return { queue, bond, graph, objects, expectedGraphId, setAside: guarded.setAside };
+  return {
+    queue,
+    bond,
+    graph,
+    objects,
+    expectedGraphId: bond.graphId ?? graph.graphId,
+    setAside: guarded.setAside,
+    checkpoint: () => queue.checkpoint(),
+    snapshot: (signal) => snapshotStores(queue, graph, state, signal),
+  };
 }
+
+/** Journal and graph are pinned one after the other; between them nothing changes that is in both. */
+async function snapshotStores(
+  queue: FilesystemQueue,
+  graph: EmbeddedGraphStore,
+  state: LmdbState,
+  signal: AbortSignal,
+): Promise<StoreSnapshot> {
+  const taken = await queue.snapshot(signal);
+  try {
+    const pinned = await graph.snapshot();
+    return {
+      totals: taken.totals,
+      async copyState(directory) {
+        await state.copyTo(directory);
+        taken.releaseState();
+      },
+      copyGraph: (path) => pinned.copyTo(path),
+      queueFiles: () => taken.files(),
+      async end() {
+        taken.end();
+        await pinned.end();
+      },
+    };
+  } catch (error) {
+    taken.end();
+    throw error;
+  }
+}
+
+/** Gives a restored queue to its new root (ING-542). */
+export const rebindQueue: typeof rebindQueueFolder = rebindQueueFolder;
 
 /** The offline look at a root's queue (ING-921). */
 export const verifyQueueFolder: typeof verifyQueue = verifyQueue;

@@ -231,4 +231,5 @@ function beginWork(
   });
   closers.add('ingest', () => work.ingest.stop());
   closers.add('adopt of a restored graph', () => adopting?.stop());
+  closers.add('backup', () => work.backups.stop());
 }

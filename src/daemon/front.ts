@@ -87,6 +87,7 @@ function lateContext(behind: () => OpsContext): OpsContext {
       return behind().limits;
     },
     adopt: (order) => behind().adopt(order),
+    backup: (order) => behind().backup(order),
     state: () => behind().state(),
     degraded: () => behind().degraded(),
     disk: () => behind().disk(),

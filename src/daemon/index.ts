@@ -8,6 +8,7 @@
  * May call: every room below, and the plugs (assemble.ts alone). Called by: cli.
  */
 export { createDaemon } from './daemon.ts';
+export { backupOffline, drillBackup, restoreOffline, type DrillReport } from './offline-backup.ts';
 export type { Daemon, DaemonOptions, ReadyDaemon } from './daemon.ts';
 export { verifyRoot } from './verify-root.ts';
 export type { RootVerified, VerifyRootOptions } from './verify-root.ts';

@@ -1,4 +1,5 @@
-import type { TokenStore } from '#access';
+import { isLoopback, type TokenStore } from '#access';
+import { parseAddress } from '#config';
 import { createDeadLetters } from '#dead-letters';
 import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
@@ -7,6 +8,7 @@ import { createOperations, type Degradation, type OpsContext } from '#ops';
 import type { BoundRoot } from '#roots';
 import { controlSchemaVersion, type ControlDatabase } from '#control';
 import type { Stores } from './assemble.ts';
+import { createBackups, type Backups } from './create-backups.ts';
 import type { Ground } from './daemon.ts';
 import type { Work } from './front.ts';
 import { drainSettings, ingestLimits, publishedLimits } from './settings.ts';
@@ -22,6 +24,7 @@ export interface WorkNeeds {
 
 export interface StartedWork extends Work {
   readonly drain: Drain;
+  readonly backups: Backups;
 }
 
 /** Joins the stores with what works on them; nothing runs yet. */
@@ -56,6 +59,17 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     onAppended,
   });
   const deadLetters = createDeadLetters({ queue, ledger: queue, wake: onAppended });
+  const { loaded } = options;
+  const address = parseAddress(config['http.listen']);
+  const backups = createBackups(
+    ground,
+    { root, permit, control, stores, drain, loaded, clock },
+    {
+      root: root.layout.root,
+      directory: config['backup.dir'],
+      isListeningBeyondLoopback: address === undefined || !isLoopback(address.host),
+    },
+  );
   const context: OpsContext = {
     queue,
     ledger: queue,
@@ -74,6 +88,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     },
     limits: publishedLimits(config, graph.spillBytes),
     adopt: (order) => adoptGraph({ bond, ledger: queue, graph, permit, rootId, drain }, order),
+    backup: (order) => backups.create(order),
     state: () => ground.phase.phase,
     degraded: needs.degraded,
     async disk() {
@@ -81,5 +96,5 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
       return { path, ...(await ground.disk.space(path)) };
     },
   };
-  return { ingest, context, drain };
+  return { ingest, context, drain, backups };
 }

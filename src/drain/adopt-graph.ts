@@ -6,7 +6,7 @@ import type { Key, Position } from '#record';
 import { judgeRow } from './arm-worker.ts';
 import type { Drain } from './drain.ts';
 import { adoptRefused } from './errors.ts';
-import { planAdopt, planRemoval, type AdoptCause, type AdoptChange } from './plan-adopt.ts';
+import { asOurs, planAdopt, planRemoval, type AdoptCause, type AdoptChange } from './plan-adopt.ts';
 
 export interface AdoptDependencies {
   readonly bond: GraphBond;
@@ -144,13 +144,14 @@ class AdoptRun {
   }
 
   async #plan(bonded: BondedKey, row: AppliedRow | null): Promise<AdoptChange | undefined> {
-    const { ledger, rootId } = this.#deps;
+    const { bond, ledger, rootId } = this.#deps;
+    const judged = asOurs(row, rootId, bond.restoredFrom?.rootId);
     const status = await ledger.keyStatus(bonded.key);
     const mark = bonded.applied;
     // A finalised key has no log: nothing can be proven beyond what its row keeps.
     const end = status?.end ?? mark?.position ?? ('' as Position);
-    const verdict = await judgeRow({ ledger, rootId }, bonded.key, row, { mark, end });
-    return planAdopt(row, bonded, verdict, rootId);
+    const verdict = await judgeRow({ ledger, rootId }, bonded.key, judged, { mark, end });
+    return planAdopt(row, judged, bonded, verdict, rootId);
   }
 
   /** Rows of ours that no key of the queue has. */

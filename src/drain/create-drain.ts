@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import {
+  Gate,
   backoffMs,
   isMillraceError,
   messageOf,
@@ -20,7 +21,6 @@ import type { Drain, DrainStatus, StopReport, WorkerView } from './drain.ts';
 import type { Engine } from './engine.ts';
 import { drainFailed } from './errors.ts';
 import { inlineFolder, type Folder } from './folder.ts';
-import { Gate } from './gate.ts';
 import { GroupApplier } from './group-applier.ts';
 import { Pauses } from './pauses.ts';
 import type { Fold } from './plan-batch.ts';

@@ -1,5 +1,5 @@
 import type { LimitFunction } from 'p-limit';
-import type { Chance, Clock, MillraceError } from '#base';
+import type { Chance, Clock, Gate, MillraceError } from '#base';
 import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
 import type { QueueBackend, QueueLedger } from '#queue';
@@ -7,7 +7,6 @@ import type { Key, Position } from '#record';
 import type { KeyArmer } from './arm-keys.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Folder } from './folder.ts';
-import type { Gate } from './gate.ts';
 import type { GroupApplier } from './group-applier.ts';
 import type { Pauses } from './pauses.ts';
 import type { Fold } from './plan-batch.ts';

@@ -28,28 +28,37 @@ export interface AdoptChange {
   readonly forgets: boolean;
 }
 
+/** A row as it is judged: one that came with a restored root counts as if it named that root already. */
+export function asOurs(
+  row: AppliedRow | null,
+  rootId: string,
+  restoredFrom: string | undefined,
+): AppliedRow | null {
+  return row === null || row.rootId !== restoredFrom ? row : { ...row, rootId };
+}
+
 /**
- * What becomes of a key's row (ING-542): the root's committed position, where the two do not know each other; a row that is believed stays as it
- * is, for the worker of that key goes on from it. Pure.
+ * What becomes of a key's row (ING-542): the root's committed position, where the two do not know each other; a row that is believed keeps its
+ * position, for the worker of that key goes on from it, and is given to this root where it came with a restore. `judged` is the row that the
+ * verdict is of. Pure.
  */
 export function planAdopt(
   row: AppliedRow | null,
+  judged: AppliedRow | null,
   bonded: BondedKey,
   verdict: ProvenVerdict,
   rootId: string,
 ): AdoptChange | undefined {
-  if (verdict.kind === 'match') return undefined;
   const { key, applied } = bonded;
+  if (verdict.kind === 'match') {
+    if (row === judged) return undefined;
+    const reason = 'the row came with a restored root';
+    return { key, cause: 'foreign', reason, from: row, to: judged, forgets: false };
+  }
   const to = applied === null ? null : { rootId, ...applied };
-  const cause = causeOf(row, to, rootId);
-  return {
-    key,
-    cause,
-    reason: verdict.reason,
-    from: row,
-    to,
-    forgets: cause === 'missing' && to !== null,
-  };
+  const cause = causeOf(judged, to, rootId);
+  const forgets = cause === 'missing' && to !== null;
+  return { key, cause, reason: verdict.reason, from: row, to, forgets };
 }
 
 function causeOf(row: AppliedRow | null, to: AppliedRow | null, rootId: string): AdoptCause {

@@ -28,8 +28,8 @@ export function recordedState(disk: RecordingDisk, inner: MemoryState): StateSto
     getProgress: (key) => inner.getProgress(key),
     getRow: (key) => inner.getRow(key),
     rowKeys: (page) => inner.rowKeys(page),
-    async forgetIds(permit, key, before) {
-      const count = await inner.forgetIds(permit, key, before);
+    async forgetIds(permit, key, which) {
+      const count = await inner.forgetIds(permit, key, which);
       tell();
       return count;
     },

@@ -5,10 +5,11 @@
  * operations: each act once per key, with its audit.
  * Not here: HTTP, the command line, authentication; they are views of these verbs.
  * Promises: P4 as a view: accepted = applied + pending + dead + discarded.
- * May call: base, signals, record, control, queue, graph, access, drain, dead-letters. Called by: http, daemon, cli.
+ * May call: base, signals, record, control, queue, graph, access, drain, dead-letters, backup. Called by: http, daemon, cli.
  */
 export * from './verb.ts';
 export * from './ops-context.ts';
 export * from './operations.ts';
 export * from './verbs.ts';
+export { summaryOf, type BackupLine, type BackupSummary } from './backup-verb.ts';
 export * from './errors.ts';

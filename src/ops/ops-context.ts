@@ -1,4 +1,5 @@
 import type { TokenStore } from '#access';
+import type { BackupProgress, Manifest } from '#backup';
 import type { Clock } from '#base';
 import type { DeadLetters } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
@@ -48,6 +49,12 @@ export interface OpsContext {
   readonly limits: Readonly<Record<string, string | number | null>>;
   /** Makes queue and graph know each other again (ING-542). */
   adopt(order: AdoptOrder): Promise<AdoptReport>;
+  /** Makes a backup of the whole root on this host (D31); one at a time, BACKUP_RUNNING meanwhile. */
+  backup(order: {
+    readonly path: string;
+    readonly signal: AbortSignal;
+    tell(progress: BackupProgress): void;
+  }): Promise<{ readonly manifest: Manifest; readonly path: string }>;
   /** Phase of the daemon: `ready`, `draining`, … */
   state(): string;
   /** Troubles that neither the ledger nor the drain knows (such as a lost tenure). */

@@ -112,10 +112,10 @@ export function defineVerb<I extends TSchema, O extends TSchema>(
   return { ...rest, output: { kind: 'json', schema }, run } as unknown as Verb;
 }
 
-/** A verb whose answer is a stream of bytes. */
+/** A verb whose answer is a stream of bytes; one that is no read runs its act as an operation by itself. */
 export function defineStreamVerb<I extends TSchema>(
   verb: VerbWords & {
-    readonly effect: 'read';
+    readonly effect: 'read' | 'write';
     readonly input: I;
     readonly mediaType: string;
     run(context: OpsContext, input: Static<I>, caller: Caller): Promise<AsyncIterable<Uint8Array>>;

@@ -1,4 +1,5 @@
 import { graphAdoptVerb } from './adopt-verb.ts';
+import { backupCreateVerb } from './backup-verb.ts';
 import { auditListVerb } from './audit-verbs.ts';
 import {
   deadDiscardVerb,
@@ -35,6 +36,7 @@ export const verbs: readonly Verb[] = [
   graphCheckVerb,
   graphExportVerb,
   graphAdoptVerb,
+  backupCreateVerb,
   deadListVerb,
   deadOfSessionVerb,
   deadShowVerb,

@@ -18,6 +18,7 @@ import {
   rootInvalid,
   rootMissing,
   rootPermissions,
+  restoreUnfinished,
 } from './errors.ts';
 import { foldersOf, foreignEntry, layoutOf, layoutVersion, type RootLayout } from './layout.ts';
 import { formatMarker, markerFormat, parseMarker, type RootMarker } from './marker.ts';
@@ -50,12 +51,30 @@ export interface BindOptions {
  * FS_CASE_INSENSITIVE, FORMAT_TOO_NEW, LOCK_UNAVAILABLE. Where it refuses a folder that is no root, nothing was written into it.
  */
 export async function bindRoot(chosen: ChosenRoot, options: BindOptions): Promise<BoundRoot> {
+  const { layout, lock } = await openFolder(chosen, options, (found) =>
+    checkFolder(chosen, found, options.disk),
+  );
+  try {
+    return await readOrMake(chosen, layout, lock, options);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** A folder that may be used, made where it is missing, and its lock; looked at again once the lock is held (ROOT-111). */
+export async function openFolder(
+  chosen: ChosenRoot,
+  options: BindOptions,
+  check: (layout: RootLayout, options: BindOptions) => Promise<void>,
+): Promise<{ readonly layout: RootLayout; readonly lock: FileLock }> {
   const layout = layoutOf(chosen.path);
-  await checkFolder(chosen, layout, options.disk);
+  await check(layout, options);
   await makeRoot(layout, options.disk);
   const lock = await takeLock(layout, options.disk);
   try {
-    return await readOrMake(chosen, layout, lock, options);
+    await check(layout, options);
+    return { layout, lock };
   } catch (error) {
     lock.release();
     throw error;
@@ -67,6 +86,7 @@ async function checkFolder(chosen: ChosenRoot, layout: RootLayout, disk: Disk): 
   const found = await disk.stat(root);
   if (found !== undefined && found.kind !== 'directory')
     throw rootInvalid({ root, reason: 'it is no folder' });
+  if ((await disk.stat(layout.restoreJournal)) !== undefined) throw restoreUnfinished({ root });
   const hasMarker = (await disk.stat(layout.marker)) !== undefined;
   if (hasMarker) {
     if (found !== undefined) checkMode(root, found.mode);
@@ -135,7 +155,7 @@ async function isCaseInsensitive(disk: Disk, root: string): Promise<boolean> {
   return (await disk.stat(join(root, 'ROOT.JSON'))) !== undefined;
 }
 
-function newMarker({ clock, chance, keyEncoding, isLab }: BindOptions): RootMarker {
+export function newMarker({ clock, chance, keyEncoding, isLab }: BindOptions): RootMarker {
   return {
     format: markerFormat,
     layoutVersion,

@@ -51,3 +51,11 @@ export const caseInsensitive: ErrorFactory<RootDetails> = defineError(
   ({ root }) =>
     `the file system of ${root} does not tell upper from lower case, so two sessions could share a folder: set queue.key_encoding to hashed, or use another file system`,
 );
+
+/** A restore was interrupted: half a root is none. */
+export const restoreUnfinished: ErrorFactory<RootDetails> = defineError(
+  'RESTORE_UNFINISHED',
+  'fatal',
+  ({ root }) =>
+    `a restore into ${root} was interrupted: run "millrace backup restore" with this folder again`,
+);

@@ -12,3 +12,4 @@ export * from './marker.ts';
 export * from './resolve-root.ts';
 export * from './daemon-file.ts';
 export * from './bind-root.ts';
+export * from './restore-root.ts';

@@ -6,6 +6,8 @@ export interface RootLayout {
   readonly marker: string;
   readonly maintenance: string;
   readonly lock: string;
+  /** There while a restore is at work, or was interrupted: nobody binds the folder (FEN-707). */
+  readonly restoreJournal: string;
   readonly queue: string;
   readonly graph: string;
   readonly control: string;
@@ -29,6 +31,7 @@ export function layoutOf(root: string): RootLayout {
     marker: join(root, 'root.json'),
     maintenance,
     lock: join(maintenance, 'root.lock'),
+    restoreJournal: join(maintenance, 'restore-journal.json'),
     queue: join(root, 'queue'),
     graph: join(root, 'graph'),
     control,

@@ -3,6 +3,7 @@ import {
   assert,
   formatTooNew,
   isMillraceError,
+  messageOf,
   systemChance,
   type Chance,
   type MillraceError,
@@ -23,6 +24,8 @@ export interface LmdbStateOptions {
   readonly directory: string;
   /** Arms the store: from then on no lower generation writes here (FEN-403). */
   readonly permit: FencePermit;
+  /** The mark of another domain is replaced and not refused: for a restore, which gives the root another id (FEN-707). */
+  readonly takesOver?: boolean;
   /** Makes the name of a new environment. */
   readonly chance?: Chance;
 }
@@ -30,6 +33,8 @@ export interface LmdbStateOptions {
 export interface LmdbState extends StateStore {
   /** Names this environment, so that one that was swapped or made anew is noticed (FEN-702). */
   readonly stateUuid: string;
+  /** A compact copy of the environment into an empty folder, as of now; the caller sees to it that nothing is written meanwhile (FEN-706). */
+  copyTo(directory: string): Promise<void>;
 }
 
 type Binary = Database<Buffer, Buffer>;
@@ -62,6 +67,7 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
     const stateUuid = await readFormat(env, directory, chance);
     const table = (name: Table): Binary => env.openDB({ name, ...binary });
     const tables = { dedup: table('dedup'), progress: table('progress'), row: table('row') };
+    if (options.takesOver === true) await env.childTransaction(() => void env.removeSync(markKey));
     const state = new OpenState(directory, stateUuid, env, tables);
     await state.write(permit, []);
     await state.flush();
@@ -138,14 +144,14 @@ class OpenState implements LmdbState {
     return Array.from(found, (key) => Buffer.from(key).toString('latin1') as Key);
   };
 
-  forgetIds: StateStore['forgetIds'] = async (permit, key, before) => {
+  forgetIds: StateStore['forgetIds'] = async (permit, key, which) => {
     let count = 0;
     let start = firstIdOf(key);
     const end = endOfIds(key);
     for (;;) {
       assert(this.#isOpen, 'the state store is open');
       const page = Array.from(this.#tables.dedup.getRange({ start, end, limit: forgottenMax }));
-      const gone = page.filter(({ value }) => isForgotten(decodeDedup(value, key), before));
+      const gone = page.filter(({ value }) => isForgotten(decodeDedup(value, key), which));
       await this.#transact(() => {
         this.#raiseMark(permit);
         for (const entry of gone) this.#tables.dedup.removeSync(entry.key);
@@ -170,6 +176,16 @@ class OpenState implements LmdbState {
   async flush(): Promise<void> {
     assert(this.#isOpen, 'the state store is open');
     await this.#settle();
+  }
+
+  async copyTo(directory: string): Promise<void> {
+    assert(this.#isOpen, 'the state store is open');
+    await this.#settle();
+    try {
+      await this.#env.backup(directory, true);
+    } catch (error) {
+      throw this.#unavailable(messageOf(error), error);
+    }
   }
 
   async close(): Promise<void> {

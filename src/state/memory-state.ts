@@ -103,11 +103,11 @@ class MemoryTables implements MemoryState {
     return names.slice(0, limit).map((name) => name as Key);
   };
 
-  forgetIds: StateStore['forgetIds'] = async (permit, key, before) => {
+  forgetIds: StateStore['forgetIds'] = async (permit, key, which) => {
     const first = firstIdOf(key).toString('latin1');
     const gone = [...this.#now.tables.dedup]
       .filter(([name]) => name.startsWith(first))
-      .filter(([, value]) => isForgotten(decodeDedup(value, key), before));
+      .filter(([, value]) => isForgotten(decodeDedup(value, key), which));
     this.#take(
       permit,
       gone.map(([name]) => ({

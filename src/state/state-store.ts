@@ -46,6 +46,8 @@ export interface LogPlace {
   readonly offset: number;
 }
 
+export type WhichIds = { readonly before: LogPlace } | { readonly from: LogPlace };
+
 /** How far the dedup index has read a key's log. */
 export interface DedupProgress {
   readonly epoch: string;
@@ -76,10 +78,10 @@ export interface StateStore {
   /** Applies all writes in one transaction, in order; visible when it resolves. Refuses a permit below the store's mark (FENCE_STALE). */
   write(permit: FencePermit, writes: readonly StateWrite[]): Promise<void>;
   /**
-   * Takes the ids of live records before a place in the key's log out of the index (ING-542), in transactions of bounded size; returns how many.
-   * Interrupted, it is called again.
+   * Takes ids of a key out of the index, in transactions of bounded size: those of live records before a place in its log (ING-542), or all from
+   * a place on, where the log itself was lost. Returns how many. Interrupted, it is called again.
    */
-  forgetIds(permit: FencePermit, key: Key, before: LogPlace): Promise<number>;
+  forgetIds(permit: FencePermit, key: Key, which: WhichIds): Promise<number>;
   /** Resolves when all earlier writes are on disk. */
   flush(): Promise<void>;
   close(): Promise<void>;

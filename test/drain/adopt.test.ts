@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AdoptDependencies } from '#drain';
+import { systemChance } from '#base';
+import { atomicReplace, stagingNames } from '#disk';
 import type { AppendInput } from '#queue';
+import { queueDirectory } from '../support/filesystem-queue.ts';
 import { emptyMemoryGraph } from '../support/memory-graph.ts';
 import { testKey } from '../support/queue-fixtures.ts';
 import { adoptDefects } from '../mutants/adopt-defects.ts';
@@ -266,4 +269,60 @@ describe('graph adopt, killed after each key', () => {
       const { faults } = await sweep(wrap);
       expect(faults).not.toEqual([]);
     });
+});
+
+/** Kills the adopt of a restored root at every step; each next start goes on by itself, as long as the mark is there (C41). */
+async function sweepRestored(
+  change: (dependencies: AdoptDependencies) => AdoptDependencies = (same) => same,
+): Promise<Swept> {
+  const faults: string[] = [];
+  for (let step = 1; ; step += 1) {
+    const place = await drainedPlace();
+    const from = { backupId: 'b-1', rootId: 'SR-saved' };
+    for (const [key, row] of place.graph.rows)
+      place.graph.rows.set(key, { ...row, rootId: from.rootId });
+    place.graph.mark = { domain: 'daemon:SR-saved', generation: 900, holder: 'x' };
+    await markRestored(place, from.rootId);
+    const die = dyingAt(step);
+    const wrap = (plain: AdoptDependencies): AdoptDependencies => change(die?.(plain) ?? plain);
+    const life = await live(place, { wrap, isStarted: false });
+    const end = await life.adopt().then(
+      () => 'done',
+      () => 'killed',
+    );
+    life.crash();
+    const next = await live(place, { isStarted: false });
+    if (next.queue.bond.restoredFrom !== null) await next.adopt();
+    next.drain.start();
+    await next.post(...sessions.flatMap((session) => events(session, 1, 3)));
+    await next.drained();
+    if (next.drain.status().mismatchedKeys > 0)
+      faults.push(`step ${step}: the next start leaves sessions that stand still`);
+    next.crash();
+    for (const one of open.splice(0)) await one.close().catch(() => undefined);
+    if (end === 'done') return { kills: step - 1, faults };
+  }
+}
+
+/** The queue names the root of the backup as the one that its graph's rows still name. */
+async function markRestored({ disk }: Place, savedFrom: string): Promise<void> {
+  const path = `${queueDirectory}/format.json`;
+  const format = JSON.parse(Buffer.from((await disk.readFile(path)) ?? []).toString()) as object;
+  const restored = { backup_id: 'b-1', root_id: savedFrom };
+  const bytes = Buffer.from(JSON.stringify({ ...format, restored }));
+  await atomicReplace(disk, path, bytes, stagingNames(2, systemChance));
+}
+
+describe('the adopt of a restored root, killed at each step', () => {
+  it('is done by the next start, which keeps its mark until the end (ING-T44, C41)', async () => {
+    const { kills, faults } = await sweepRestored();
+    expect(faults).toEqual([]);
+    expect(kills).toBeGreaterThanOrEqual(7);
+  });
+
+  it('is told from one that removes the mark first (ING-T44)', async () => {
+    const [first] = adoptDefects;
+    const { faults } = await sweepRestored((plain) => first?.wrap(plain) ?? plain);
+    expect(faults).not.toEqual([]);
+  });
 });

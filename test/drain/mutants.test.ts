@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type * as afterFailureModule from '../../src/drain/after-failure.ts';
+import type * as compareRowModule from '../../src/drain/compare-row.ts';
+import type * as createDrainModule from '../../src/drain/create-drain.ts';
 import type * as armWorkerModule from '../../src/drain/arm-worker.ts';
 import type * as deliverModule from '../../src/drain/deliver.ts';
 import type * as isolateModule from '../../src/drain/isolate.ts';
@@ -97,13 +99,22 @@ const noTrace: Guard = async (fixtures) => {
 async function secondLife(
   { openDrain, note, notes }: Fixtures,
   spoil: (world: fixtureModule.World) => void,
+  onFold: () => void = () => undefined,
 ): Promise<string | undefined> {
+  const { fold: foldOfHandlers } = await import('#handlers');
   const first = openDrain();
   await first.post(...notes('a', 3));
   await first.drained();
   first.crash();
   spoil(first.world);
-  const second = openDrain({ world: first.world, generation: 2 });
+  const second = openDrain({
+    world: first.world,
+    generation: 2,
+    fold(...given) {
+      onFold();
+      return foldOfHandlers(...given);
+    },
+  });
   try {
     await second.post(note('a', 9));
     const state = (): string | undefined => second.drain.worker(key as never)?.state;
@@ -122,6 +133,28 @@ const digestsCompared: Guard = async (fixtures) => {
     if (row !== undefined) content.rows.set(key as never, { ...row, sha256: 'f'.repeat(64) });
   });
   expect(state).toBe('mismatched');
+};
+
+const foreignRows: Guard = async (fixtures) => {
+  let folds = 0;
+  const spoil = ({ content }: fixtureModule.World): void => {
+    const row = content.rows.get(key as never);
+    if (row !== undefined) content.rows.set(key as never, { ...row, rootId: 'another' });
+  };
+  const state = await secondLife(fixtures, spoil, () => (folds += 1));
+  // The store would refuse it too; it has to be noticed before the first fold.
+  expect({ state, folds }).toEqual({ state: 'mismatched', folds: 0 });
+};
+
+const otherGraph: Guard = async ({ openDrain, note }) => {
+  const fixture = openDrain({ expectedGraphId: 'the graph of before' });
+  try {
+    await fixture.post(note('a', 0));
+    await fixture.clock.advance(2000);
+    expect(fixture.queue.totals()).toMatchObject({ pending: 1, applied: 0 });
+  } finally {
+    await fixture.close();
+  }
 };
 
 const wholeCursor: Guard = async (fixtures) => {
@@ -209,6 +242,24 @@ const mutants: readonly Mutant[] = [
         kind: 'match',
         appliedThrough: row?.position ?? null,
       }),
+    }),
+  },
+  {
+    defect: 'a row of another root is taken for ours (T42)',
+    guard: foreignRows,
+    module: 'compare-row',
+    change: (real: typeof compareRowModule) => ({
+      compareRow: (...[row, log]: Parameters<typeof real.compareRow>) =>
+        real.compareRow(row === null ? null : { ...row, rootId: log.rootId }, log),
+    }),
+  },
+  {
+    defect: 'the id of the graph is not looked at (T42)',
+    guard: otherGraph,
+    module: 'create-drain',
+    change: (real: typeof createDrainModule) => ({
+      createDrain: (...[needs, options]: Parameters<typeof real.createDrain>) =>
+        real.createDrain({ ...needs, expectedGraphId: undefined }, options),
     }),
   },
   {

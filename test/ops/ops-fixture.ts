@@ -5,7 +5,7 @@ import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
 import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
-import { adoptNothing } from './adopt-verb.ts';
+import { adoptNothing, saveNothing } from './quiet-acts.ts';
 import { seededChance } from '../support/chance.ts';
 
 export const operator: Caller = {
@@ -73,6 +73,7 @@ export async function openOps(
     },
     limits: { 'queue.max_bytes': 1000, 'dedup.retention': 'none' },
     adopt: adoptNothing,
+    backup: saveNothing,
     state: () => 'ready',
     degraded: () => [],
     disk: async () => ({ path: '/root', freeBytes: 10, totalBytes: 20 }),

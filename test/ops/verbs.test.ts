@@ -4,7 +4,6 @@ import { opsAudited, type OpsAudited } from '#signals';
 import { contradiction, note, notes } from '../drain/drain-fixture.ts';
 import { testKey, testRecord } from '../support/queue-fixtures.ts';
 import { openOps, operator, stranger, type OpsFixture, type Row } from './ops-fixture.ts';
-
 const open: OpsFixture[] = [];
 const called = new Set<string>();
 async function openHere(options: Parameters<typeof openOps>[0] = {}): Promise<OpsFixture> {
@@ -436,9 +435,10 @@ describe('tokens', () => {
   });
 });
 
-it('shows what an adopt would do unless it is told to do it (ING-542)', async () => {
+it('shows what an adopt would do, and tells of a backup line by line (ING-542)', async () => {
   const { call } = await openHere();
   expect(await call('graph adopt', { key: 'w~a' })).toMatchObject({ dry_run: true, count: 1 });
+  expect((await call('backup create', { path: '/b' }))['text']).toContain('{"done":{"path":"/b"');
 });
 describe('the list of verbs', () => {
   it('has each name and each route once', () => {

@@ -22,6 +22,7 @@ const rooms = [
   'ingest',
   'drain',
   'dead-letters',
+  'backup',
   'ops',
   'http',
   'daemon',

@@ -101,6 +101,11 @@ export class Journal {
     return this.#options.shelf.segments();
   }
 
+  /** Files with frames above the mark, and how many bytes of each hold durable ones. */
+  extents(): ReturnType<SegmentShelf['extents']> {
+    return this.#options.shelf.extents();
+  }
+
   /** Bytes of all segments that the mark has not made redundant. */
   get bytesSinceMark(): number {
     return this.#options.shelf.bytesInUse;

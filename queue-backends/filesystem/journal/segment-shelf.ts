@@ -84,6 +84,15 @@ export class SegmentShelf {
     return [...this.#old, ...poisoned, ...used];
   }
 
+  /** The same files, and the bytes of each that belong to the journal now. */
+  extents(): readonly { readonly name: string; readonly bytes: number }[] {
+    const whole = [...this.#old, ...this.#poisoned].map(({ name }) => ({
+      name,
+      bytes: Number.MAX_SAFE_INTEGER,
+    }));
+    return [...whole, ...this.#used.map(({ name, end }) => ({ name, bytes: end }))];
+  }
+
   /** Begins the next segment: an own spare one, or a new file, made exclusively and zero-filled (QFS-05, QFS-40). */
   async begin(firstSequence: number, mark: number, bytesNeeded: number): Promise<OpenSegment> {
     const { generation, segmentBytes, chance, disk, directory } = this.#options;

@@ -16,8 +16,9 @@ export function createRepair(engine: Engine): LogRepair {
     classify: async (key) => classify(open(), key),
     reconcileDead: async (key) => reconcileDead(open(), key),
     reconcileAllDead: async (signal) => reconcileAllDead(open(), signal),
-    resetOffset: async (key, order) => resetOffset(open(), key, order),
+    resetOffset: async (key, order) => open().filesGate.pass(() => resetOffset(engine, key, order)),
     showQuarantine: async (key) => showQuarantine(open(), key),
-    clearQuarantine: async (key, order, help) => clearQuarantine(open(), key, order, help),
+    clearQuarantine: async (key, order, help) =>
+      open().filesGate.pass(() => clearQuarantine(engine, key, order, help)),
   };
 }

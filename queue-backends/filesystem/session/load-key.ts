@@ -1,6 +1,7 @@
 import { type MillraceError, isMillraceError } from '#base';
 import { type KeyGuard, logGenerationMissing, offsetBeyondLog, recordCorrupt } from '#queue';
 import { type Key, keyParts, parsePosition } from '#record';
+import { evidenceKept } from '#signals';
 import type { KeyRow } from '#state';
 import { countUncounted, loadDead } from './dead-ahead.ts';
 import { readLetterLines } from './dead-file.ts';
@@ -256,7 +257,9 @@ async function keepBehind(engine: Engine, state: KeyState): Promise<void> {
 /** Ids of a log that the index has not read: after a loss of the state store, or of its last moments (ING-513). */
 async function reindex(engine: Engine, state: KeyState, to: number): Promise<void> {
   const progress = engine.options.state.getProgress(state.key);
-  const from = progress?.epoch === state.epoch ? progress.indexedThrough : state.base;
+  const known = progress?.epoch === state.epoch ? progress.indexedThrough : state.base;
+  if (known > state.end) await forgetLost(engine, state);
+  const from = Math.min(known, state.end);
   state.indexedThrough = Math.max(state.indexedThrough, from, to);
   if (from >= to) return;
   for await (const { offset, end, raw } of readLines(engine.files, state, from, to)) {
@@ -275,6 +278,20 @@ async function reindex(engine: Engine, state: KeyState, to: number): Promise<voi
   }
   for (const line of await readLetterLines(engine, state)) indexLetter(engine, state, line);
   dirty(state);
+}
+
+/**
+ * The index has read on where the log ends: an older queue beside a newer state, or a journal that was lost. Ids of records that are not there any
+ * more would refuse the same events for ever, and later ones in their places would be taken for them.
+ */
+async function forgetLost(engine: Engine, state: KeyState): Promise<void> {
+  const { key, ordinal, end: offset } = state;
+  const { state: store, permit } = engine.options;
+  const count = await store.forgetIds(permit, key, { from: { ordinal, offset } });
+  state.indexedThrough = offset;
+  dirty(state);
+  const reason = `${count} event ids were forgotten: their records are missing from the log`;
+  evidenceKept.publish(() => ({ path: engine.files.folderOf(key), reason }));
 }
 
 const idPattern =

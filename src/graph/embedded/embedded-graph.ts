@@ -53,7 +53,9 @@ const lockWaitMsDefault = 5000;
 const walBytesMaxDefault = 16 * 2 ** 20;
 
 /** Opens the embedded graph: one writer thread, and reader threads once something is read. Errors: as GraphStore, and FORMAT_TOO_NEW (`fatal`). */
-export async function openEmbeddedGraph(options: EmbeddedGraphOptions): Promise<GraphStore> {
+export async function openEmbeddedGraph(
+  options: EmbeddedGraphOptions,
+): Promise<EmbeddedGraphStore> {
   const known: { graphId?: string } = {};
   const { path, clock, chance, spillBytes, lockWaitMs = lockWaitMsDefault } = options;
   const newGraphId = chance.uuid();
@@ -110,7 +112,19 @@ interface Threads {
   readonly scans: ThreadPort<ReaderRequest>;
 }
 
-class EmbeddedGraph implements GraphStore {
+/** The graph as it was at one instant, while groups go on being applied (D31). */
+export interface GraphSnapshot {
+  /** Writes it as one new file; resolves to its canonical digest, read from that file. */
+  copyTo(path: string): Promise<GraphDigest>;
+  end(): Promise<void>;
+}
+
+/** What only a graph in a file of its own can do. */
+export interface EmbeddedGraphStore extends GraphStore {
+  snapshot(): Promise<GraphSnapshot>;
+}
+
+class EmbeddedGraph implements EmbeddedGraphStore {
   readonly graphId: string;
   readonly spillBytes: number;
   readonly #options: EmbeddedGraphOptions;
@@ -169,6 +183,16 @@ class EmbeddedGraph implements GraphStore {
     } finally {
       await scans.call({ kind: 'export-close', export: id });
     }
+  }
+
+  async snapshot(): Promise<GraphSnapshot> {
+    const { scans } = this.#threads;
+    const id = (await scans.call({ kind: 'snapshot-open' })) as number;
+    return {
+      copyTo: async (path) =>
+        (await scans.call({ kind: 'snapshot-copy', snapshot: id, path })) as GraphDigest,
+      end: async () => void (await scans.call({ kind: 'snapshot-close', snapshot: id })),
+    };
   }
 
   async query(name: string, parameters: Readonly<Record<string, unknown>>): Promise<QueryResult> {

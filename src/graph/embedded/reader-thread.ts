@@ -6,6 +6,7 @@ import { namedQuery } from '../queries/named-queries.ts';
 import { digestOf, exportChunks, statsOf } from './export-lines.ts';
 import { openForReading } from './open-database.ts';
 import { QueryRunner } from './run-query.ts';
+import { Snapshots } from './snapshots.ts';
 import { encodeFailure, type ReaderRequest } from './wire.ts';
 import type { ThreadStart } from './wire.ts';
 
@@ -24,6 +25,7 @@ interface OpenExport {
   idle: Timer;
 }
 
+const snapshots = new Snapshots(start);
 const openExports = new Map<number, OpenExport>();
 let nextExport = 1;
 
@@ -74,6 +76,12 @@ function answer(database: DatabaseSync, runner: QueryRunner, request: ReaderRequ
       return digestOf(database);
     case 'stats':
       return statsOf(database);
+    case 'snapshot-open':
+      return snapshots.open();
+    case 'snapshot-copy':
+      return snapshots.copy(request.snapshot, request.path);
+    case 'snapshot-close':
+      return snapshots.close(request.snapshot);
     case 'export-open':
       return openExport();
     case 'export-next':
@@ -89,11 +97,21 @@ function send(reply: ThreadReply): void {
   port?.postMessage(reply, transfer);
 }
 
+async function sendLater(id: number, result: Promise<unknown>): Promise<void> {
+  try {
+    send({ id, result: await result });
+  } catch (error) {
+    send({ id, failure: encodeFailure(error) });
+  }
+}
+
 function serve(database: DatabaseSync): void {
   const runner = new QueryRunner(database, systemClock);
   port?.on('message', ({ id, request }: ThreadRequest<ReaderRequest>) => {
     try {
-      send({ id, result: answer(database, runner, request) });
+      const result = answer(database, runner, request);
+      if (result instanceof Promise) void sendLater(id, result);
+      else send({ id, result });
     } catch (error) {
       send({ id, failure: encodeFailure(error) });
     }

@@ -66,6 +66,9 @@ export type ReaderRequest =
     }
   | { readonly kind: 'digest' }
   | { readonly kind: 'stats' }
+  | { readonly kind: 'snapshot-open' }
+  | { readonly kind: 'snapshot-copy'; readonly snapshot: number; readonly path: string }
+  | { readonly kind: 'snapshot-close'; readonly snapshot: number }
   | { readonly kind: 'export-open' }
   | { readonly kind: 'export-next'; readonly export: number }
   | { readonly kind: 'export-close'; readonly export: number };

@@ -23,3 +23,22 @@ export const adoptNothing: OpsContext['adopt'] = ({ key }) => {
   };
   return Promise.resolve(report);
 };
+
+/** A backup without a file. */
+export const saveNothing: OpsContext['backup'] = ({ path }) =>
+  Promise.resolve({
+    path,
+    manifest: {
+      format: 1,
+      backupId: 'b-1',
+      product: '0.1.0',
+      createdAt: '2026-06-01T00:00:00.000Z',
+      rootId: 'SR-test',
+      keyEncoding: 'plain',
+      isLab: false,
+      generation: 1,
+      books: { accepted: 0, applied: 0, pending: 0, dead: 0, discarded: 0, duplicates: 0 },
+      graph: { graphId: 'one', digest: 'd', nodes: 0, edges: 0 },
+      files: [],
+    },
+  });

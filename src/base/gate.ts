@@ -1,6 +1,6 @@
 /**
  * Lets sections through, and can be held: from then on none begins, and the holder goes on once those that had begun have ended. What a section
- * does is whole at that instant, for all keys at once (D31).
+ * does is whole at that instant.
  */
 export class Gate {
   #inside = 0;
@@ -8,6 +8,10 @@ export class Gate {
   #isBroken = false;
   #waiting: (() => void)[] = [];
   #emptied: (() => void)[] = [];
+
+  get isHeld(): boolean {
+    return this.#holds > 0 && !this.#isBroken;
+  }
 
   /** Runs the section once nobody holds the gate. */
   async pass<T>(section: () => Promise<T>): Promise<T> {
