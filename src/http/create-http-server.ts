@@ -1,12 +1,13 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, type Clock, type Timer } from '#base';
 import { draining } from '#queue';
 import { daemonNoticed } from '#signals';
 import { checkBrowser } from './admit-request.ts';
 import { answerClientError } from './client-error.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
-import { addEventRoutes } from './event-routes.ts';
+import { EventDoor } from './event-door.ts';
+import { addEventRoutes, isPlainEvents } from './event-routes.ts';
 import { addProbeRoutes } from './probe-routes.ts';
 import type { WaitingMessage } from './request-state.ts';
 import { sendFailure } from './send-failure.ts';
@@ -34,7 +35,8 @@ const paramLengthMax = 2048;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { chance, clock } = options;
   const stopping = new AbortController();
-  const app = createApp(options);
+  const nextId = requestIds(Buffer.from(chance.bytes(4)).toString('hex'));
+  const app = createApp(options, nextId);
   app.decorateRequest('state');
   app.removeAllContentTypeParsers();
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, { chance }));
@@ -42,10 +44,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     checkBrowser(request, options.access);
     throw routeUnknown({ method: request.method });
   });
-  app.register((inner, _, done) => {
-    addEventRoutes(inner, options);
-    done();
-  });
+  const door = new EventDoor(options);
+  addEventRoutes(app, door);
   app.register((inner, _, done) => {
     addVerbRoutes(inner, options, stopping.signal);
     addProbeRoutes(inner, options);
@@ -53,6 +53,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   if (options.connectionsMax !== undefined)
     limitConnections(app, options.connectionsMax, () => clock.monotonic());
+  let isClosing = false;
+  app.server.removeAllListeners('request');
+  app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { url = '' } = request;
+    // Fastify tells connections that are about to be closed.
+    if (isClosing || !isPlainEvents(request)) app.routing(request, response);
+    else door.serve({ request, response, id: nextId(), url, route: url });
+  });
   // With a listener of its own, "100 Continue" is said when the body is wanted, and a refusal comes before it (ING-914).
   app.server.on('checkContinue', (request: WaitingMessage, response: ServerResponse) => {
     request.sayContinue = () => response.writeContinue();
@@ -62,6 +70,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app,
     listen: (address) => listen(app, address),
     async close(graceMs) {
+      isClosing = true;
       stopping.abort(draining({ what: 'the daemon' }));
       const stopCutting = cutConnections(app, clock, graceMs);
       await app.close();
@@ -110,10 +119,9 @@ function cutConnections(app: FastifyInstance, clock: Clock, graceMs: number): ()
   return () => timer?.cancel();
 }
 
-function createApp(options: HttpServerOptions): FastifyInstance {
+function createApp(options: HttpServerOptions, nextId: () => string): FastifyInstance {
   const { chance } = options;
   const timeouts = { ...timeoutsDefault, ...options.timeouts };
-  const nextId = requestIds(Buffer.from(chance.bytes(4)).toString('hex'));
   return fastify({
     logger: false,
     routerOptions: { maxParamLength: paramLengthMax },

@@ -5,10 +5,6 @@ import type { Principal } from '#access';
 export interface RequestState {
   /** Undefined where nobody is proved and nobody needs to be. */
   principal: Principal | undefined;
-  /** Of the body, counted by ingest until the request is answered. */
-  reservedBytes: number;
-  /** Monotonic, when the body was whole. */
-  beganMs: number;
 }
 
 declare module 'fastify' {

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { AssertionFailed, type Chance } from '#base';
 import { daemonNoticed, requestFinished } from '#signals';
-import { describeFailure, type Failure } from './describe-failure.ts';
+import { describeFailure, type Failure, type FailureContext } from './describe-failure.ts';
 import { envelope, isPredecessorPath } from './envelope.ts';
 import { internalError } from './errors.ts';
 
@@ -9,20 +10,16 @@ export const jsonType = 'application/json; charset=utf-8';
 
 export interface FailureOptions {
   readonly chance: Chance;
-  /** The request carried events. */
-  readonly isIngest?: boolean;
 }
 
-/** Answers a request with the error that ended it; the one place that does. */
+/** Answers a request with the error that ended it. */
 export function sendFailure(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { chance, isIngest = false }: FailureOptions,
+  { chance }: FailureOptions,
 ): void {
-  const failure = describeFailure(error, { requestId: request.id, isIngest, chance });
-  if (failure.code === internalError.code) reportDefect(error, request.id);
-  if (isIngest) publishFailure(failure, request);
+  const failure = failureOf(error, { requestId: request.id, isIngest: false, chance });
   if (reply.sent) return;
   for (const [name, value] of headersOf(failure)) void reply.header(name, value);
   const isPredecessor = isPredecessorPath(request.url);
@@ -32,6 +29,40 @@ export function sendFailure(
     .send(envelope(failure, { id: request.id, isPredecessor }));
 }
 
+/** The same for a request with events, whose answer is written without the framework. */
+export function writeFailure(
+  error: unknown,
+  { id, url, route, response }: FailedEvents,
+  chance: Chance,
+  headers: OutgoingHttpHeaders,
+): void {
+  const failure = failureOf(error, { requestId: id, isIngest: true, chance });
+  publishFailure(failure, route);
+  if (response.headersSent) return;
+  const body = envelope(failure, { id, isPredecessor: isPredecessorPath(url) });
+  response
+    .writeHead(failure.status, {
+      ...headers,
+      ...Object.fromEntries(headersOf(failure)),
+      'content-type': jsonType,
+      'content-length': Buffer.byteLength(body),
+    })
+    .end(body);
+}
+
+export interface FailedEvents {
+  readonly id: string;
+  readonly url: string;
+  readonly route: string;
+  readonly response: ServerResponse;
+}
+
+function failureOf(error: unknown, context: FailureContext): Failure {
+  const failure = describeFailure(error, context);
+  if (failure.code === internalError.code) reportDefect(error, context.requestId);
+  return failure;
+}
+
 function headersOf({ status, retryAfterSeconds }: Failure): [string, string][] {
   if (retryAfterSeconds !== undefined) return [['retry-after', String(retryAfterSeconds)]];
   if (status === 401) return [['www-authenticate', 'Bearer realm="millrace"']];
@@ -39,9 +70,9 @@ function headersOf({ status, retryAfterSeconds }: Failure): [string, string][] {
   return [];
 }
 
-function publishFailure({ status, code }: Failure, request: FastifyRequest): void {
+function publishFailure({ status, code }: Failure, route: string): void {
   requestFinished.publish(() => ({
-    route: request.routeOptions.url ?? '',
+    route,
     status,
     accepted: 0,
     duplicates: 0,
