@@ -31,6 +31,13 @@ export interface DiskFile {
   writeAt(buffers: readonly Uint8Array[], offset: number): Promise<void>;
   /** fdatasync: the bytes and the size are durable when it resolves. */
   sync(): Promise<void>;
+  /**
+   * `writeAt` whose bytes are durable when it resolves, in one call to the system; undefined where there is none. It says nothing of earlier writes.
+   * A write and a sync are two trips to a pool of threads, and on a busy machine each trip waits twice for a core.
+   */
+  readonly writeDurablyAt?:
+    | ((buffers: readonly Uint8Array[], offset: number) => Promise<void>)
+    | undefined;
   truncate(size: number): Promise<void>;
   size(): Promise<number>;
   close(): Promise<void>;

@@ -39,6 +39,11 @@ export function failpoint(name: string): Promise<void> | undefined {
   return fire(name, point.action);
 }
 
+/** Whether any is armed: then no two steps with a failpoint between them may be taken as one. */
+export function hasFailpoints(): boolean {
+  return armed !== undefined;
+}
+
 /**
  * Arms what `MILLRACE_FAILPOINTS` says: `name=crash|error:CODE|delay:MS`, each with `@n` for the nth hit alone, several parted by `;`.
  * Throws FAILPOINTS_REFUSED when the root is no lab root or the text is wrong; nothing is armed then.

@@ -1,4 +1,4 @@
-import { openSync } from 'node:fs';
+import { constants, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -61,6 +61,18 @@ describe('nodeDisk', () => {
     }));
 });
 
+/** Open flags of a descriptor of this process, if it is of a file in this folder. */
+function flagsOf(folder: string, fd: string): readonly number[] {
+  try {
+    if (!readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder)) return [];
+    const text = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1];
+    return [Number.parseInt(text ?? '0', 8)];
+  } catch {
+    // The descriptor of this very look is closed by now.
+    return [];
+  }
+}
+
 describe('nodeFile', () => {
   /** A write call that takes at most `most` bytes each time. */
   const stingy = (taken: Uint8Array[], most: number) => {
@@ -91,6 +103,32 @@ describe('nodeFile', () => {
   it('rejects a write of which the disk takes nothing, and never reports it as done', async () => {
     const file = nodeFile('stuck', -1, stingy([], 0));
     await expect(file.writeAt([Uint8Array.of(1)], 0)).rejects.toMatchObject({ code: 'EIO' });
+  });
+
+  it('writes durably in one call, under whatever name the file has by then (P1)', () =>
+    withTemporaryDirectory(async (path) => {
+      const disk = nodeDisk();
+      const file = await disk.open(join(path, 'old'), 'create');
+      await file.writeAt([Buffer.alloc(8, '.')], 0);
+      await disk.rename(join(path, 'old'), join(path, 'new'));
+      await disk.open(join(path, 'old'), 'create').then((other) => other.close());
+      await file.writeDurablyAt?.([Buffer.from('ab'), Buffer.from('c')], 2);
+      await file.writeDurablyAt?.([Buffer.from('d')], 5);
+      const flags = readdirSync('/proc/self/fd').flatMap((fd) => flagsOf(path, fd));
+      expect(flags.filter((one) => (one & constants.O_DSYNC) !== 0)).toHaveLength(1);
+      await file.close();
+      expect(readdirSync('/proc/self/fd').flatMap((fd) => flagsOf(path, fd))).toEqual([]);
+      expect(String(await disk.readFile(join(path, 'new')))).toBe('..abcd..');
+      expect(String(await disk.readFile(join(path, 'old')))).toBe('');
+    }));
+
+  it('writes and syncs in two calls where the file cannot be opened once more', async () => {
+    const taken: Uint8Array[] = [];
+    const file = nodeFile('gone', 99_999, stingy(taken, 9));
+    await expect(file.writeDurablyAt?.([Uint8Array.of(1)], 0)).rejects.toMatchObject({
+      code: 'EBADF',
+    });
+    expect(taken).toHaveLength(1);
   });
 
   it('writes more buffers than one system call takes', () =>

@@ -6,7 +6,7 @@ import {
   isMillraceError,
   messageOf,
 } from '#base';
-import { describeDiskFault, failpoint } from '#disk';
+import { describeDiskFault, failpoint, hasFailpoints } from '#disk';
 import { queueWriteFailed } from '#queue';
 import { journalFailed, journalSynced } from '#signals';
 import { frameBytes, frameHeaderBytes, type FrameKind, frameKinds, sealFrame } from './frame.ts';
@@ -203,10 +203,7 @@ export class Journal {
     const segment = await this.#segmentFor(bytes);
     const first = this.#durable + 1;
     const buffer = this.#encode(group, segment, bytes, first);
-    await segment.file.writeAt([buffer], segment.end);
-    await failpoint('journal:before-sync');
-    if (this.#options.isSynced) await segment.file.sync();
-    await failpoint('journal:after-sync');
+    await this.#writeDurably(segment, buffer);
     segment.end += bytes;
     segment.lastSequence = first + group.length - 1;
     this.#durable = segment.lastSequence;
@@ -225,6 +222,18 @@ export class Journal {
       bytes,
       durationMs: this.#options.clock.monotonic() - began,
     }));
+  }
+
+  async #writeDurably({ file, end }: OpenSegment, buffer: Buffer): Promise<void> {
+    const { isSynced } = this.#options;
+    if (isSynced && file.writeDurablyAt !== undefined && !hasFailpoints()) {
+      await file.writeDurablyAt([buffer], end);
+      return;
+    }
+    await file.writeAt([buffer], end);
+    await failpoint('journal:before-sync');
+    if (isSynced) await file.sync();
+    await failpoint('journal:after-sync');
   }
 
   #encode(
