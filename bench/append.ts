@@ -1,14 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemChance, systemClock } from '#base';
-import { nodeDisk, stagingNames } from '#disk';
+import { nodeDisk } from '#disk';
 import type { AppendInput } from '#queue';
-import { openFilesystemQueue, type FilesystemQueue } from '#queue-backends/filesystem';
+import type { FilesystemQueue } from '#queue-backends/filesystem';
 import { encodeKey } from '#record';
 import { journalSynced } from '#signals';
-import { openLmdbState } from '#state';
-import { testPermit } from '../test/support/queue-fixtures.ts';
+import { withDirectory, withQueue } from './place.ts';
 import {
   type BenchAnswer,
   type BenchOptions,
@@ -42,7 +38,7 @@ async function run({ isSmoke, rounds }: BenchOptions): Promise<BenchAnswer> {
   for (const sessions of [10, 1000]) {
     const { a, b } = await interleave(
       rounds,
-      () => withQueue((queue) => measure(queueSender(queue, sessions), count)),
+      () => withQueue(nodeDisk(), ({ queue }) => measure(queueSender(queue, sessions), count)),
       () => withBareFile((send) => measure(send, count)),
     );
     const mid = (of: readonly Measured[], member: keyof Measured): number =>
@@ -113,39 +109,6 @@ function inputOf(session: string): AppendInput {
   return { key: encodeKey(workspace, session), workspace, session, raw, principal: 'bench' };
 }
 
-async function withQueue<T>(use: (queue: FilesystemQueue) => Promise<T>): Promise<T> {
-  return withDirectory(async (directory) => {
-    const permit = testPermit();
-    const state = await openLmdbState({ directory: join(directory, 'state'), permit });
-    const queue = await openFilesystemQueue({
-      directory: join(directory, 'queue'),
-      disk: nodeDisk(),
-      names: stagingNames(process.pid, systemChance),
-      clock: systemClock,
-      chance: systemChance,
-      permit,
-      state,
-      rootId: 'SR-bench',
-      limits: {
-        segmentBytes: 64 * 2 ** 20,
-        bytesMax: 8 * 2 ** 30,
-        bytesPerKeyMax: 2 ** 30,
-        reserveBytes: 0,
-        cursorBytesMax: 256 * 2 ** 10,
-        quarantineBacklogBytesMax: 64 * 2 ** 20,
-      },
-      fsync: 'group',
-      lockWarnMs: 2000,
-    });
-    try {
-      return await use(queue);
-    } finally {
-      await queue.close();
-      await state.close();
-    }
-  });
-}
-
 /** One zero-filled file, one write and one sync in flight; the next group is what gathered meanwhile. */
 async function withBareFile<T>(use: (send: Send) => Promise<T>): Promise<T> {
   return withDirectory(async (directory) => {
@@ -182,13 +145,4 @@ async function withBareFile<T>(use: (send: Send) => Promise<T>): Promise<T> {
       await file.close();
     }
   });
-}
-
-async function withDirectory<T>(use: (directory: string) => Promise<T>): Promise<T> {
-  const directory = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-  try {
-    return await use(directory);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
 }

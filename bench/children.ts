@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -110,4 +110,14 @@ export async function readMetric(port: number, name: string): Promise<number> {
 export async function getJson(port: number, path: string): Promise<Record<string, unknown>> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
   return (await answer.json()) as Record<string, unknown>;
+}
+
+/** Ticks of `/proc` are hundredths of a second. */
+const tickUs = 10_000;
+
+/** CPU time of a process's first thread so far, in microseconds. */
+export function mainThreadUs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * tickUs;
 }

@@ -46,7 +46,7 @@ async function applyToStore(groups: Groups): Promise<Applied> {
 }
 
 /** The same rows by the plainest statements on the same thread: upsert nodes, labels and edges, one transaction per group. */
-async function applyBare(groups: Groups): Promise<Applied> {
+export async function applyBare(groups: Groups): Promise<Applied> {
   return inFolder(async (folder) => {
     const path = join(folder, 'bare.db');
     const database = new DatabaseSync(path);
@@ -135,7 +135,7 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-function workloadGroups(options: BenchOptions): Groups {
+export function workloadGroups(options: BenchOptions): Groups {
   const batches = makeWorkload({
     seed: 7,
     sessions: 100,

@@ -1,6 +1,13 @@
-import { readMetric, runLoad, startBaseline, startDaemon } from './children.ts';
+import { mainThreadUs, readMetric, runLoad, startBaseline, startDaemon } from './children.ts';
 import type { LoadResult } from './load.ts';
-import { interleave, median, rounded, type BenchOptions, type Question } from './question.ts';
+import {
+  interleave,
+  median,
+  rounded,
+  spread,
+  type BenchOptions,
+  type Question,
+} from './question.ts';
 
 interface Shape {
   readonly sessions: number;
@@ -10,12 +17,15 @@ interface Shape {
 interface Measured {
   readonly load: LoadResult;
   readonly syncsPerEvent: number;
+  /** CPU of the main thread alone, warm-up included: it depends on neighbours less than any rate. */
+  readonly mainUsPerEvent: number;
 }
 
 async function measureDaemon(shape: Shape, options: BenchOptions, run: string): Promise<Measured> {
   const daemon = await startDaemon();
   try {
     const syncsBefore = await readMetric(daemon.port, 'millrace_journal_syncs_total');
+    const cpuBefore = mainThreadUs(daemon.pid);
     const load = await runLoad({
       port: daemon.port,
       path: '/v1/events',
@@ -26,7 +36,11 @@ async function measureDaemon(shape: Shape, options: BenchOptions, run: string): 
     });
     const syncs = await readMetric(daemon.port, 'millrace_journal_syncs_total');
     const accepted = await readMetric(daemon.port, 'millrace_ingest_events_accepted_total');
-    return { load, syncsPerEvent: accepted === 0 ? 1 : (syncs - syncsBefore) / accepted };
+    return {
+      load,
+      syncsPerEvent: accepted === 0 ? 1 : (syncs - syncsBefore) / accepted,
+      mainUsPerEvent: (mainThreadUs(daemon.pid) - cpuBefore) / load.eventsWithWarmup,
+    };
   } finally {
     await daemon.dispose();
   }
@@ -36,10 +50,11 @@ async function measureBaseline(
   shape: Shape,
   options: BenchOptions,
   run: string,
-): Promise<LoadResult> {
+): Promise<LoadResult & Pick<Measured, 'mainUsPerEvent'>> {
   const server = await startBaseline();
   try {
-    return await runLoad({
+    const cpuBefore = mainThreadUs(server.pid);
+    const load = await runLoad({
       port: server.port,
       path: '/v1/events',
       connections: 64,
@@ -47,6 +62,8 @@ async function measureBaseline(
       ...times(options),
       ...shape,
     });
+    const used = mainThreadUs(server.pid) - cpuBefore;
+    return { ...load, mainUsPerEvent: used / load.eventsWithWarmup };
   } finally {
     await server.stop();
   }
@@ -55,7 +72,8 @@ async function measureBaseline(
 function times(options: BenchOptions): { readonly durationMs: number; readonly warmupMs: number } {
   return options.isSmoke
     ? { durationMs: 2000, warmupMs: 800 }
-    : { durationMs: 4000, warmupMs: 1500 };
+    : // The compiler is done after some 20,000 events; before that it takes half as much of the cores again.
+      { durationMs: 4000, warmupMs: 4000 };
 }
 
 export const ingest: Question = {
@@ -74,9 +92,16 @@ export const ingest: Question = {
         (round) => measureBaseline(shape, options, `s${sessions}r${round}`),
       );
       const ours = median(a.map(({ load }) => load.eventsPerSecond));
+      const ratios = a.map(({ load }, at) => load.eventsPerSecond / (b[at]?.eventsPerSecond ?? 1));
       figures[`events_per_second_${sessions}_sessions`] = Math.round(ours);
-      figures[`ratio_to_no_log_${sessions}_sessions`] = rounded(
-        median(a.map(({ load }, at) => load.eventsPerSecond / (b[at]?.eventsPerSecond ?? 1))),
+      figures[`ratio_to_no_log_${sessions}_sessions`] = rounded(median(ratios));
+      figures[`ratio_spread_${sessions}_sessions`] = rounded(spread(ratios));
+      figures[`p50_ms_${sessions}_sessions`] = rounded(median(a.map(({ load }) => load.p50Ms)));
+      figures[`main_thread_us_per_event_${sessions}_sessions`] = rounded(
+        median(a.map((one) => one.mainUsPerEvent)),
+      );
+      figures[`main_thread_us_per_event_no_log_${sessions}_sessions`] = rounded(
+        median(b.map((one) => one.mainUsPerEvent)),
       );
       figures[`p99_ms_${sessions}_sessions`] = rounded(median(a.map(({ load }) => load.p99Ms)));
       figures[`p99_ratio_to_no_log_${sessions}_sessions`] = rounded(

@@ -26,6 +26,11 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
+/** Largest less smallest, as a part of the median. */
+export function spread(values: readonly number[]): number {
+  return (Math.max(...values) - Math.min(...values)) / median(values);
+}
+
 /** Rounds in the order A-B-B-A, so that drift of the machine falls on both. */
 export async function interleave<A, B>(
   rounds: number,

@@ -1,8 +1,21 @@
 import { append } from './append.ts';
 import { bigRoot } from './big-root.ts';
+import { counts } from './counts.ts';
+import { drain } from './drain.ts';
 import { graphApply } from './graph-apply.ts';
 import { ingest } from './ingest.ts';
 import type { Question } from './question.ts';
+import { underDrain } from './under-drain.ts';
+import { visible } from './visible.ts';
 
 /** Every question, in the order of a full run. */
-export const questions: readonly Question[] = [ingest, append, graphApply, bigRoot];
+export const questions: readonly Question[] = [
+  ingest,
+  underDrain,
+  visible,
+  append,
+  counts,
+  drain,
+  graphApply,
+  bigRoot,
+];

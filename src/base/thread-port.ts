@@ -1,4 +1,4 @@
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { assert } from './assert.ts';
 import { backoffMs, type Backoff } from './backoff.ts';
@@ -159,14 +159,17 @@ export function besideModule(source: URL, moduleUrl: string): URL {
   return moduleUrl.endsWith('.ts') ? source : new URL(source.href.replace(/\.ts$/, '.js'));
 }
 
+/** Weighs a third of what other threads weigh: enough that they hardly notice, and that a machine full of other programs starves nobody. */
+const giveWayNice = 5;
+
 /**
- * Lets the calling thread, and it alone, give way: while the cores are busy it gets about a tenth of what others get, else all it wants. So
- * admission goes before the drain under load, and the drain never starves. Linux alone counts threads like this; elsewhere nothing happens.
+ * Lets the calling thread, and it alone, give way: while the cores are busy it gets a third of what others get, else all it wants. So admission
+ * goes before the drain under load, and the drain never starves. Linux alone counts threads like this; elsewhere nothing happens.
  */
 export function giveWay(): void {
   if (process.platform !== 'linux') return;
   try {
-    setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL);
+    setPriority(0, giveWayNice);
   } catch {
     // A sandbox may forbid it, and then the threads share as equals.
   }
