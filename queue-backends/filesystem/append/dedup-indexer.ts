@@ -1,6 +1,7 @@
 import type { Clock } from '#base';
 import type { FencePermit } from '#fence';
 import type { DedupEntry, StateStore, StateWrite } from '#state';
+import { IdFilters } from './id-filter.ts';
 import type { KeyState } from '../session/key-state.ts';
 
 /** Entries of one transaction: large enough to share its cost, and small enough not to hold the loop for more than 2 ms. */
@@ -16,6 +17,8 @@ export class DedupIndexer {
   readonly #state: StateStore;
   readonly #permit: FencePermit;
   readonly #clock: Clock;
+  /** For keys that begin in this life of the process. */
+  readonly filters: IdFilters = new IdFilters();
   #waiting: { readonly state: KeyState; readonly id: string; readonly entry: DedupEntry }[] = [];
   #running: Promise<void> | undefined;
   #trouble: { readonly error: unknown; readonly since: number } | undefined;
@@ -26,12 +29,17 @@ export class DedupIndexer {
     this.#clock = clock;
   }
 
-  /** Of an id: what the key's own map says, else the store. */
+  /** Of an id: what the key's own map says, else the store, unless the id cannot be there. */
   find(state: KeyState, id: string): DedupEntry | undefined {
-    return state.recent.get(id)?.entry ?? this.#state.getDedup(state.key, id);
+    const recent = state.recent.get(id);
+    if (recent !== undefined) return recent.entry;
+    const { ids } = state;
+    if (ids !== undefined && !ids.filter.mayHave(ids.salt, id)) return undefined;
+    return this.#state.getDedup(state.key, id);
   }
 
   add(state: KeyState, id: string, entry: DedupEntry): void {
+    state.ids?.filter.add(state.ids.salt, id);
     state.recent.set(id, { entry });
     this.#waiting.push({ state, id, entry });
   }

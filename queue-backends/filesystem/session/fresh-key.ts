@@ -12,7 +12,11 @@ export function freshState(engine: Engine, key: Key, workspace: string, session:
   const state = newKeyState(key, engine.options.chance.uuid(), ordinal, engine.table.memory);
   state.workspace = workspace;
   state.session = session;
-  if (row !== undefined) {
+  if (row === undefined) {
+    // Ids without a row: of a life that ended before its first checkpoint and whose journal is gone.
+    if (engine.options.state.getProgress(key) === undefined)
+      state.ids = engine.indexer.filters.forNewKey();
+  } else {
     state.owner = row.owner;
     state.cursor = row.cursor;
     state.baseCursor = row.cursor;

@@ -1,3 +1,4 @@
+import type { KeyFilter } from '../append/id-filter.ts';
 import type { AppliedMark } from '#queue';
 import { type Cursor, type Key, type Position, formatPosition } from '#record';
 import type { DedupEntry, KeyTotals } from '#state';
@@ -123,6 +124,8 @@ export interface KeyState {
   tail: TailLine[];
   tailBytes: number;
   readonly recent: Map<string, RecentId>;
+  /** Set where every id of the key that is in the index was put there by this process. */
+  ids: KeyFilter | undefined;
   /** Up to here the state store's index has read the log. */
   indexedThrough: number;
   /** Ends of the records of the last batch read, in order: what a commit counts by. */
@@ -214,6 +217,7 @@ export function newKeyState(
     tail: [],
     tailBytes: 0,
     recent: new Map(),
+    ids: undefined,
     indexedThrough: 0,
     boundaries: [],
     commitInFlight: undefined,
