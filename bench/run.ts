@@ -34,7 +34,7 @@ function readme(results: Readonly<Record<string, Kept>>): string {
         .map(([figure, value]) => `| ${figure} | ${value} |`)
         .join('\n')}\n`,
   );
-  return `# Benches\n\nMade by \`npm run bench\`; one file per question. Compare ratios, not absolute figures: the machine is shared and noisy.\n\n${parts.join('\n')}`;
+  return `# Benches\n\nMade by \`npm run bench\`; one file per question. Rounds go A-B-B-A, so that drift falls on both sides; each begins with a fresh process and a warm-up;\nfigures are medians, and a spread is largest less smallest as a part of the median. Compare ratios, not absolute figures: machines are shared and\nnoisy. \`counts\` is nearly the same everywhere, and its bounds fail the run. What was found: [performance](../docs/performance.md).\n\n${parts.join('\n')}`;
 }
 
 const { values, positionals } = parseArgs({
