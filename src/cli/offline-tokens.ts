@@ -88,6 +88,7 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     get drain() {
       return absent();
     },
+    repair: undefined,
     get deadLetters() {
       return absent();
     },

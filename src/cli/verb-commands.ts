@@ -49,8 +49,9 @@ const groupSummaries: Readonly<Record<string, string>> = {
   graph: 'ask, measure, check and export the graph',
   dead: 'what could not be applied: look, requeue, discard',
   backup: 'save a whole root, prove a backup, restore it',
+  quarantine: 'sessions that are stopped by damage: look, and take a way out',
   tokens: 'who may use the daemon',
-  queue: 'the stored log itself: verify, import, export',
+  queue: 'the stored log itself: verify, recover, replay, import, export',
   audit: 'what operators did',
 };
 

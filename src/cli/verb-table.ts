@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { usage } from './errors.ts';
 import { facts, plainText, table } from './print.ts';
+import { quarantineCommands } from './quarantine-table.ts';
 
 /** A verb of room ops as it is typed and shown. */
 export interface VerbCommand {
@@ -354,6 +355,7 @@ export const verbCommands: readonly VerbCommand[] = [
   ...statusCommands,
   ...graphCommands,
   ...deadCommands,
+  ...quarantineCommands,
   ...tokenCommands,
   ...auditCommands,
 ];

@@ -169,6 +169,12 @@ export const configSchema = {
     default: '5',
     help: 'failures in a row after which the status says degraded',
   },
+  'boot.auto_reset_max_bytes': {
+    kind: 'size',
+    default: '0',
+    least: 0,
+    help: 'a log up to this size whose position is damaged is drained again from its beginning by itself; 0: never, an operator decides',
+  },
   'boot.respawn_limit': {
     kind: 'count',
     default: '8',

@@ -9,6 +9,7 @@ import { openLocalObjects, type ObjectStore } from '#objects';
 import {
   openQueue,
   type GraphBond,
+  type LogRepair,
   type QueueBackend,
   type QueueLedger,
   type QueueTotals,
@@ -28,6 +29,8 @@ import { graphWalBytes, queueSettings } from './settings.ts';
 export interface Stores {
   readonly queue: QueueBackend & QueueLedger;
   readonly bond: GraphBond;
+  /** What mends the logs of this queue. */
+  readonly logs: LogRepair;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
@@ -105,6 +108,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   return {
     queue,
     bond,
+    logs: queue,
     graph,
     objects,
     expectedGraphId: bond.graphId ?? graph.graphId,

@@ -16,6 +16,7 @@ import { createFront, type Front } from './front.ts';
 import { healthOf } from './health.ts';
 import { metricsSnapshot } from './metrics-snapshot.ts';
 import { planOpenFiles, type OpenFilesPlan } from './settings.ts';
+import { reconcileDead } from './reconcile-dead.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
 import { watchDegraded } from './watch-degraded.ts';
@@ -213,6 +214,7 @@ function beginWork(
   progress.context = work.context;
   front.open(work);
   adopting = adoptRestored(ground, stores.bond, work);
+  const reconciling = reconcileDead(stores.logs);
   const endDegradedWatch = watchDegraded(clock, () => [
     ...stores.queue.trouble().map(degradationOf),
     ...work.drain.status().trouble,
@@ -230,6 +232,7 @@ function beginWork(
     await work.drain.stop(clock.monotonic() + leftMs * drainShare);
   });
   closers.add('ingest', () => work.ingest.stop());
+  closers.add('reconcile of dead letters', () => reconciling.stop());
   closers.add('adopt of a restored graph', () => adopting?.stop());
   closers.add('backup', () => work.backups.stop());
 }

@@ -77,6 +77,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get operations() {
       return behind().operations;
     },
+    get repair() {
+      return behind().repair;
+    },
     get clock() {
       return behind().clock;
     },

@@ -7,6 +7,7 @@ import type { QueueLimits } from '#queue';
 export interface QueueSettings extends QueueLimits {
   readonly segmentBytes: number;
   readonly reserveBytes: number | null;
+  readonly autoResetBytesMax: number;
 }
 
 export function queueSettings(config: Config): QueueSettings {
@@ -17,6 +18,7 @@ export function queueSettings(config: Config): QueueSettings {
     reserveBytes: config['queue.reserve_bytes'],
     cursorBytesMax: config['cursor.max_bytes'],
     quarantineBacklogBytesMax: config['quarantine.max_backlog_bytes'],
+    autoResetBytesMax: config['boot.auto_reset_max_bytes'],
   };
 }
 

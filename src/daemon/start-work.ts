@@ -11,6 +11,7 @@ import type { Stores } from './assemble.ts';
 import { createBackups, type Backups } from './create-backups.ts';
 import type { Ground } from './daemon.ts';
 import type { Work } from './front.ts';
+import { createKeyRepair } from './key-repair.ts';
 import { drainSettings, ingestLimits, publishedLimits } from './settings.ts';
 
 export interface WorkNeeds {
@@ -32,7 +33,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const { clock, chance, options } = ground;
   const { root, permit, control, stores, tokens } = needs;
   const { config } = options.loaded;
-  const { queue, bond, graph, objects, expectedGraphId } = stores;
+  const { queue, bond, logs, graph, objects, expectedGraphId } = stores;
   const rootId = root.marker.storageRootId;
   const drain = createDrain(
     {
@@ -77,6 +78,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     drain,
     deadLetters,
     tokens,
+    repair: createKeyRepair({ logs, graph, permit, rootId, drain }),
     operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
     versions: {

@@ -11,5 +11,6 @@ export * from './settings.ts';
 export * from './errors.ts';
 export * from './create-drain.ts';
 export * from './adopt-graph.ts';
+export * from './cursor-fold.ts';
 export type { AdoptCause, AdoptChange } from './plan-adopt.ts';
 export type { Fold } from './plan-batch.ts';

@@ -8,6 +8,7 @@
  * May call: base, signals, record, control, queue, graph, access, drain, dead-letters, backup. Called by: http, daemon, cli.
  */
 export * from './verb.ts';
+export * from './key-repair.ts';
 export * from './ops-context.ts';
 export * from './operations.ts';
 export * from './verbs.ts';

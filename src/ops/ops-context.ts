@@ -5,6 +5,7 @@ import type { DeadLetters } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
 import type { QueueBackend, QueueLedger, QueueTrouble } from '#queue';
+import type { KeyRepair } from './key-repair.ts';
 import type { Operations } from './operations.ts';
 
 export interface Degradation {
@@ -43,6 +44,8 @@ export interface OpsContext {
   readonly deadLetters: DeadLetters;
   readonly tokens: Pick<TokenStore, 'add' | 'list' | 'revoke'>;
   readonly operations: Operations;
+  /** What mends a damaged key; undefined for a queue that is no log. */
+  readonly repair: KeyRepair | undefined;
   readonly clock: Clock;
   readonly versions: Versions;
   /** What is published of the configuration (`/v1/limits`): key of config → value. */

@@ -16,6 +16,8 @@ import {
   graphQueryVerb,
   graphStatsVerb,
 } from './graph-verbs.ts';
+import { quarantineClearVerb, quarantineListVerb, quarantineShowVerb } from './quarantine-verbs.ts';
+import { queueRecoverVerb, queueReplayVerb } from './recover-verbs.ts';
 import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
@@ -43,6 +45,11 @@ export const verbs: readonly Verb[] = [
   deadRequeueVerb,
   deadRequeueSessionVerb,
   deadDiscardVerb,
+  quarantineListVerb,
+  quarantineShowVerb,
+  quarantineClearVerb,
+  queueRecoverVerb,
+  queueReplayVerb,
   tokensAddVerb,
   tokensListVerb,
   tokensRevokeVerb,

@@ -62,6 +62,7 @@ export async function openOps(
     drain,
     deadLetters: createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) }),
     tokens,
+    repair: undefined,
     operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
     versions: {

@@ -464,6 +464,8 @@ describe('the list of verbs', () => {
   });
 
   it('had the answer of every verb checked against its schema by the tests above', () => {
-    expect(verbs.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([]);
+    // Those over damaged logs have a test of their own, on a queue of log files.
+    const others = verbs.filter(({ name }) => !/^(quarantine|queue) (?!.*dead)/.test(name));
+    expect(others.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([]);
   });
 });

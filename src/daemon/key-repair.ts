@@ -1,0 +1,49 @@
+import { cursorFold, type Drain } from '#drain';
+import type { FencePermit } from '#fence';
+import type { GraphStore } from '#graph';
+import type { KeyRepair } from '#ops';
+import type { AppliedMark, ClearMode, LogRepair } from '#queue';
+import type { Key } from '#record';
+
+export interface KeyRepairNeeds {
+  readonly logs: LogRepair;
+  readonly graph: Pick<GraphStore, 'armKeys' | 'spillBytes'>;
+  readonly permit: FencePermit;
+  readonly rootId: string;
+  readonly drain: Pick<Drain, 'resume'>;
+}
+
+/** Ways out that pass what the graph may hold already: queue and graph must go on knowing each other by it (ING-541). */
+const passing: ReadonlySet<ClearMode> = new Set(['skip-to-end', 'pass-over']);
+
+/** Joins what mends a key's log with what the log's backend does not know: how records fold, what the graph holds, and whom to wake. */
+export function createKeyRepair(needs: KeyRepairNeeds): KeyRepair {
+  const { logs, graph, drain } = needs;
+  const fold = cursorFold(graph.spillBytes);
+  return {
+    show: (key) => logs.showQuarantine(key),
+    classify: (key) => logs.classify(key),
+    reconcile: (key) => logs.reconcileDead(key),
+    async clear(key, order) {
+      const graphRow = passing.has(order.mode) ? await rowOf(needs, key) : null;
+      const report = await logs.clearQuarantine(key, order, { fold, graphRow });
+      drain.resume(key);
+      return report;
+    },
+    async reset(key, order) {
+      const report = await logs.resetOffset(key, order);
+      drain.resume(key);
+      return report;
+    },
+    resume: (key) => drain.resume(key),
+  };
+}
+
+async function rowOf(
+  { graph, permit, rootId }: KeyRepairNeeds,
+  key: Key,
+): Promise<AppliedMark | null> {
+  const row = (await graph.armKeys(permit, [key])).get(key) ?? null;
+  if (row === null || row.rootId !== rootId) return null;
+  return { position: row.position, sha256: row.sha256 };
+}
