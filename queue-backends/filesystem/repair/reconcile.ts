@@ -1,5 +1,5 @@
 import { isMillraceError } from '#base';
-import { failpoint } from '#disk';
+import { failpoint, platformCode } from '#disk';
 import type { KeyGuard, ReconcileReport } from '#queue';
 import { emptyCursor, type Key } from '#record';
 import { deadPassed } from '#signals';
@@ -98,7 +98,14 @@ function mayPass(error: unknown): boolean {
   );
 }
 
-/** All keys that have a dead-letter file, one guard at a time (ING-314, ING-705): safe beside live drainers, and it hurries nobody. */
+/** So many keys are looked at between two pauses: the pass is in no hurry, and others are. */
+const keysAtOnce = 64;
+const pauseMs = 20;
+
+/**
+ * All keys that have dead letters, or whose files do not look as a well key's do, one guard at a time (ING-314, ING-705): safe beside live
+ * drainers, and it hurries nobody. So damage in a key that nobody uses is told soon after a start, too.
+ */
 export async function reconcileAllDead(
   engine: Engine,
   signal: AbortSignal,
@@ -106,17 +113,42 @@ export async function reconcileAllDead(
   let keys = 0;
   let skipped = 0;
   const failed: Key[] = [];
-  for (const key of await keysOnDisk(engine)) {
+  for (const [at, key] of (await keysOnDisk(engine)).entries()) {
     signal.throwIfAborted();
-    if (!(await hasDeadFile(engine, key))) continue;
-    keys += 1;
+    if (at % keysAtOnce === keysAtOnce - 1) await pause(engine, signal);
     try {
+      if (!(await isWorthALook(engine, key))) continue;
+      keys += 1;
       skipped += await reconcileDead(engine, key);
     } catch (error) {
       // One bad key stops no other (ING-408): its reader meets the same and tells it.
-      if (!mayPass(error)) throw error;
+      if (!mayPass(error) && platformCode(error) === undefined) throw error;
       failed.push(key);
     }
   }
   return { keys, skipped, failed };
+}
+
+async function pause(engine: Engine, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = engine.options.clock.after(pauseMs, resolve);
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  await promise;
+  timer.cancel();
+}
+
+/** Without a lock, and so only a hint: what matters is looked at again under it. */
+async function isWorthALook(engine: Engine, key: Key): Promise<boolean> {
+  if (engine.table.get(key) !== undefined) return false;
+  if (await hasDeadFile(engine, key)) return true;
+  try {
+    const record = await engine.records.read(key, engine.files.folderOf(key));
+    if (record === undefined) return false;
+    const { size = 0 } =
+      (await engine.options.disk.stat(engine.files.logPath(key, record.gen))) ?? {};
+    return record.offset !== record.log_end || record.base + size !== record.log_end;
+  } catch (error) {
+    if (isMillraceError(error) && error.disposition === 'corrupt') return true;
+    throw error;
+  }
 }
