@@ -28,6 +28,12 @@ export interface StartedWork extends Work {
   readonly backups: Backups;
 }
 
+/** Of everything that is stored or spoken (ING-904). */
+function versionsOf(product: string, protocol: string): OpsContext['versions'] {
+  const controlSchema = controlSchemaVersion;
+  return { product, protocol, offsetRecord: 2, cursorSchema: 1, controlSchema };
+}
+
 /** Joins the stores with what works on them; nothing runs yet. */
 export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const { clock, chance, options } = ground;
@@ -81,13 +87,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     repair: createKeyRepair({ logs, graph, permit, rootId, drain }),
     operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
-    versions: {
-      product: options.version,
-      protocol: queue.protocolVersion,
-      offsetRecord: 2,
-      cursorSchema: 1,
-      controlSchema: controlSchemaVersion,
-    },
+    versions: versionsOf(options.version, queue.protocolVersion),
     limits: publishedLimits(config, graph.spillBytes),
     adopt: (order) => adoptGraph({ bond, ledger: queue, graph, permit, rootId, drain }, order),
     backup: (order) => backups.create(order),
