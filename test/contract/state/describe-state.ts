@@ -159,6 +159,48 @@ export function describeState(name: string, makeHarness: () => Promise<StateHarn
         expect(store.getRow(key)).toEqual(row);
       }));
 
+    it('forgets ids of live records before a place, or all from one on, of that key alone (ING-542)', () =>
+      withStore(async (store) => {
+        const permit = testPermit();
+        const other = testKey('other');
+        const idAt = (ordinal: number, offset: number, status: DedupEntry['status']) => ({
+          table: 'dedup' as const,
+          key,
+          eventId: `${ordinal}-${offset}`,
+          entry: { ...entry, ordinal, offset, status },
+        });
+        await store.write(permit, [
+          idAt(1, 900, 'live'),
+          idAt(2, 10, 'live'),
+          idAt(2, 20, 'dead'),
+          idAt(2, 30, 'live'),
+          idAt(2, 40, 'live'),
+          { ...idAt(1, 1, 'live'), key: other },
+        ]);
+        const left = (): readonly string[] =>
+          ['1-900', '2-10', '2-20', '2-30', '2-40'].filter(
+            (id) => store.getDedup(key, id) !== undefined,
+          );
+        expect(await store.forgetIds(permit, key, { before: { ordinal: 2, offset: 30 } })).toBe(2);
+        expect(left()).toEqual(['2-20', '2-30', '2-40']);
+        expect(await store.forgetIds(permit, key, { from: { ordinal: 2, offset: 40 } })).toBe(1);
+        expect(left()).toEqual(['2-20', '2-30']);
+        expect(store.getDedup(other, '1-1')).toBeDefined();
+        const stale = testPermit(1, () => false);
+        await expect(
+          store.forgetIds(stale, key, { from: { ordinal: 0, offset: 0 } }),
+        ).rejects.toMatchObject({ disposition: 'fenced' });
+      }));
+
+    it('tells the keys that have a row, page by page in their order', () =>
+      withStore(async (store) => {
+        const keys = ['b', 'a', 'c'].map((name) => testKey(name));
+        for (const one of keys) await store.write(testPermit(), [{ table: 'row', key: one, row }]);
+        const first = store.rowKeys({ after: undefined, limit: 2 });
+        expect(first).toEqual([testKey('a'), testKey('b')]);
+        expect(store.rowKeys({ after: first.at(-1), limit: 2 })).toEqual([testKey('c')]);
+      }));
+
     it('keeps the order of writes that are handed over side by side', () =>
       withStore(async (store) => {
         const writes = Array.from({ length: 50 }, (_, at) =>
