@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
 import { runLine } from '../support/command-line.ts';
 import {
@@ -24,13 +24,27 @@ interface Status {
 
 let folder: string;
 let root: string;
+/** Roots that were stopped in order: after a first life, after a second one as well, and one of somebody else. */
+const made = { first: '', second: '', theirs: '' };
 
-beforeEach(async () => {
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-arming-'));
-  root = join(folder, 'root');
-});
+  root = join(folder, 'making');
+  await live('first', 3);
+  made.first = await saveRoot('first');
+  await live('second', 5);
+  made.second = await saveRoot('second');
+  made.theirs = join(folder, 'theirs');
+  await live('theirs', 4, made.theirs);
+}, 120_000);
 
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A root of its own for each case. */
+async function startFrom(copy: string): Promise<void> {
+  root = await mkdtemp(join(folder, 'case-'));
+  await cp(copy, root, { recursive: true });
+}
 
 /** Numbered events with ids; `life` makes those of two lives differ. */
 function events(session: string, count: number, from: number, life: string): readonly string[] {
@@ -150,19 +164,15 @@ async function noticedThenAdopted(expected: { readonly stopped: number }): Promi
 
 describe('a daemon whose root and graph were exchanged', () => {
   it('notices an older copy of its root beside a newer graph (C37, G42)', async () => {
-    await live('first', 3);
-    const older = await saveRoot('older');
-    await live('second', 5);
-    await putInPlace(older, 'queue', 'state', 'control');
+    await startFrom(made.second);
+    await putInPlace(made.first, 'queue', 'state', 'control');
     // Other events than those that the graph has at these places.
     await noticedThenAdopted({ stopped: 2 });
   }, 60_000);
 
   it('notices a queue alone that is older: ids of records that it lost are no duplicates (C37, QFS-13)', async () => {
-    await live('first', 3);
-    const older = await saveRoot('older');
-    await live('second', 5);
-    await putInPlace(older, 'queue');
+    await startFrom(made.second);
+    await putInPlace(made.first, 'queue');
     await noticedThenAdopted({ stopped: 2 });
     await withDaemon(async (daemon) => {
       const { accepted } = await readBooks(daemon.url);
@@ -173,7 +183,7 @@ describe('a daemon whose root and graph were exchanged', () => {
   }, 60_000);
 
   it('notices an emptied graph, and takes the files again after the adopt (C39)', async () => {
-    await live('first', 3);
+    await startFrom(made.first);
     await rm(join(root, 'graph'), { recursive: true });
     await noticedThenAdopted({ stopped: 1 });
     await withDaemon(async (daemon) => {
@@ -185,36 +195,31 @@ describe('a daemon whose root and graph were exchanged', () => {
   }, 60_000);
 
   it('notices the graph of another root (C39)', async () => {
-    await live('first', 3);
-    const other = join(folder, 'other');
-    await live('theirs', 4, other);
-    await putInPlace(other, 'graph');
+    await startFrom(made.first);
+    await putInPlace(made.theirs, 'graph');
     await noticedThenAdopted({ stopped: 1 });
   }, 60_000);
 
   it('notices rows of another root in a graph of the right id (C38)', async () => {
-    await live('first', 3);
-    const other = join(folder, 'other');
-    await live('theirs', 4, other);
-    await putInPlace(other, 'graph');
+    await startFrom(made.first);
+    await putInPlace(made.theirs, 'graph');
     const idOf = async (at: string): Promise<string> =>
       (JSON.parse(await readFile(join(at, 'queue', 'format.json'), 'utf8')) as { graph_id: string })
         .graph_id;
     const path = join(root, 'queue', 'format.json');
     const text = await readFile(path, 'utf8');
-    await writeFile(path, text.replace(await idOf(root), await idOf(other)));
+    await writeFile(path, text.replace(await idOf(root), await idOf(made.theirs)));
     await noticedThenAdopted({ stopped: 2 });
   }, 60_000);
 
   it('notices a graph that lost its last commits (C39)', async () => {
-    await live('first', 3);
-    const older = await saveRoot('older');
-    await live('second', 3);
-    await putInPlace(older, 'graph');
+    await startFrom(made.second);
+    await putInPlace(made.first, 'graph');
     await noticedThenAdopted({ stopped: 2 });
   }, 60_000);
 
   it('folds again, and changes nothing twice, when the journal alone was lost (QFS-13, P5)', async () => {
+    root = join(folder, 'lost');
     const digest = await withDaemon(
       async (daemon) => {
         await post(daemon, ...events('a', 4, 0, 'first'), ...events('b', 4, 0, 'first'));
