@@ -10,7 +10,13 @@ import type {
   VerifiedKey,
   VerifyFinding,
 } from './findings.ts';
-import { committedOf, type FolderFacts, generationName, logName } from './read-folder.ts';
+import {
+  type ByteRange,
+  committedOf,
+  type FolderFacts,
+  generationName,
+  logName,
+} from './read-folder.ts';
 
 export interface JudgeContext {
   readonly journal: Pick<VerifiedJournal, 'tenure' | 'last_sequence' | 'segments'>;
@@ -226,28 +232,7 @@ function judgeLog(
     const code = log.isThere ? 'log_short' : 'log_missing';
     add(code, name, `the log ends at ${log.fileEnd}, and ${needed} was checkpointed`, { isNote });
   }
-  for (const { from, to } of log.bad) {
-    const place = { from: from - log.base, to: to - log.base, isNote: from >= told };
-    const isTail = to === log.fileEnd && from >= needed;
-    if (isTail)
-      add(
-        'torn_tail',
-        name,
-        place.isNote
-          ? 'the journal holds these records: the next start writes them anew'
-          : 'what stands behind the last whole line is no record',
-        place,
-      );
-    else
-      add(
-        'line_corrupt',
-        name,
-        place.isNote
-          ? 'the journal holds these records: the next start writes them anew'
-          : 'a record fails its checksum',
-        place,
-      );
-  }
+  for (const range of log.bad) judgeBad(folder, range, { needed, told }, add);
   if (record === undefined || log.badCount > 0 || log.base !== 0 || log.fileEnd < needed) return;
   if (log.recordsBeforeLogEnd !== record.log_records)
     add(
@@ -261,6 +246,25 @@ function judgeLog(
       offsetRecordName,
       `it counts ${record.committed_records} records up to ${record.offset}; the log has ${log.recordsBeforeOffset}`,
     );
+}
+
+const heldByJournal = 'the journal holds these records: the next start writes them anew';
+
+function judgeBad(
+  { log, gen, dead }: FolderFacts,
+  { from, to }: ByteRange,
+  { needed, told }: { readonly needed: number; readonly told: number },
+  add: Add,
+): void {
+  const isTold = from >= told;
+  const isPassed = dead.passedOver.some((passed) => passed.from <= from && to <= passed.to);
+  const place = { from: from - log.base, to: to - log.base, isNote: isTold || isPassed };
+  const [code, message] =
+    to === log.fileEnd && from >= needed
+      ? (['torn_tail', 'what stands behind the last whole line is no record'] as const)
+      : (['line_corrupt', 'a record fails its checksum'] as const);
+  const passed = 'an operator has passed over it: its bytes are a dead letter';
+  add(code, logName(gen), isTold ? heldByJournal : isPassed ? passed : message, place);
 }
 
 function judgeDead({ dead, retired, retiredUnreadable }: FolderFacts, add: Add): void {

@@ -51,6 +51,8 @@ export interface DeadFacts {
   readonly unreadable: readonly ByteRange[];
   /** Letters whose payload does not have the digest that they name. */
   readonly altered: number;
+  /** Damaged ranges of this epoch that an operator has passed over: their bytes are letters (ING-412). Logical offsets. */
+  readonly passedOver: readonly ByteRange[];
 }
 
 export interface FolderFacts {
@@ -125,6 +127,8 @@ export function committedOf(
   journal: JournalFacts | undefined,
 ): number | undefined {
   if (record === undefined) return journal?.committed;
+  // A reset may set the position back.
+  if (journal?.isRetold === true && journal.committed !== undefined) return journal.committed;
   return Math.max(record.offset, journal?.committed ?? 0);
 }
 
@@ -153,8 +157,7 @@ function sortNames(names: readonly string[]): SortedNames {
     const numbered = /^(log|generation)\.(\d{6,})\.jsonl?$/.exec(name);
     const staged = parseStagingName(name);
     if (staged !== undefined) staging.push(staged);
-    else if (/\.(corrupt|torn|replaced|cleared)\.[0-9A-Za-z]+\.[0-9a-f]+$/.test(name))
-      evidence.push(name);
+    else if (/\.(corrupt|replaced|torn|restored)(\.|$)/.test(name)) evidence.push(name);
     else if (numbered?.[1] === 'log') logs.push(Number(numbered[2]));
     else if (numbered !== null) generations.push(Number(numbered[2]));
     else if (/^dead\.[A-Za-z0-9_-]+\.jsonl$/.test(name)) retired.push(name);
@@ -238,6 +241,7 @@ async function readDead(
   const unreadable: ByteRange[] = [];
   let ahead = 0;
   let altered = 0;
+  const passedOver: ByteRange[] = [];
   for await (const { start, end, bytes, isTerminated } of walkLines(disk, path)) {
     const line = bytes === undefined ? undefined : parseLetterLine(withoutBreak(bytes));
     if (line === undefined || !isTerminated) {
@@ -253,9 +257,11 @@ async function readDead(
     const { committed } = asked;
     if (line.epoch === asked.epoch && committed !== undefined && line.pos_start >= committed)
       ahead += 1;
+    if (line.epoch === asked.epoch && line.records !== undefined)
+      passedOver.push({ from: line.pos_start, to: line.pos_end });
     if (isAltered(line)) altered += 1;
   }
-  return { live: live.size, ahead, unreadable, altered };
+  return { live: live.size, ahead, unreadable, altered, passedOver };
 }
 
 function isAltered(line: DeadLine): boolean {

@@ -129,6 +129,14 @@ async function readKeys(
   return keys;
 }
 
+/** Kinds that change a session's folder as a whole. */
+const retelling: ReadonlySet<number> = new Set([
+  frameKinds.quarantineClear,
+  frameKinds.generation,
+  frameKinds.finalise,
+  frameKinds.reset,
+]);
+
 type Told = Pick<Frame, 'kind' | 'payload'>;
 
 function takeFrame(keys: Map<Key, JournalFacts>, { kind, payload }: Told): void {
@@ -136,7 +144,7 @@ function takeFrame(keys: Map<Key, JournalFacts>, { kind, payload }: Told): void 
   else if (kind === frameKinds.commit) takeCommit(keys, decodeJson<CommitPayload>(payload));
   else if (kind === frameKinds.copy)
     for (const frame of decodeCopy(payload).frames) takeFrame(keys, frame);
-  else if (kind >= frameKinds.quarantineClear) takeRetelling(keys, payload);
+  else if (retelling.has(kind)) takeRetelling(keys, payload);
 }
 
 function takeAppend(keys: Map<Key, JournalFacts>, payload: Uint8Array): void {
@@ -158,13 +166,15 @@ function takeCommit(keys: Map<Key, JournalFacts>, { k, e, o, after }: CommitPayl
 
 /** A frame that rewrites a key as a whole names it by `k`; what else it says is for recovery to carry out. */
 function takeRetelling(keys: Map<Key, JournalFacts>, payload: Uint8Array): void {
-  const { k, e, o } = decodeJson<{ k?: unknown; e?: unknown; o?: unknown }>(payload);
+  const { k, e, o, after } = decodeJson<Readonly<Record<string, unknown>>>(payload);
   const key = typeof k === 'string' ? parseKey(k) : undefined;
   if (key === undefined) return;
   const known = keys.get(key);
   const epoch = typeof e === 'string' ? e : (known?.epoch ?? '');
   const ordinal = typeof o === 'number' ? o : (known?.ordinal ?? 0);
-  factsOf(keys, key, epoch, ordinal, Number.POSITIVE_INFINITY).isRetold = true;
+  const facts = factsOf(keys, key, epoch, ordinal, Number.POSITIVE_INFINITY);
+  facts.isRetold = true;
+  if (typeof after === 'number') facts.committed = after;
 }
 
 /** A later epoch begins anew; its positions have nothing to do with those before. */

@@ -10,6 +10,7 @@ import {
 import { append, drain, kill, numbered } from '../../contract/queue/steps.ts';
 import { fakeClock } from '../../support/clock.ts';
 import { queueDirectory } from '../../support/filesystem-queue.ts';
+import { clear, settled, stopped } from './stopped-key.ts';
 import { edit, flipAt, folderOf, segmentPaths, withPlace, type Place } from './place.ts';
 
 interface Verified {
@@ -338,6 +339,23 @@ describe('queue verify (ING-921)', () => {
       await make(place.disk, `${log}.torn.20260101T000000000Z.0a0b0c0d`, 'x');
       const { codes, notes } = await verify(place.disk);
       expect([codes, notes]).toEqual([[], ['evidence_kept']]);
+    }));
+
+  it('takes a damaged range that an operator has passed over for no finding: its bytes are a letter (ING-412)', () =>
+    withPlace(async (place) => {
+      await settled(place);
+      await edit(place.disk, log, (bytes) => flipAt(bytes, '"n":4'));
+      expect((await verify(place.disk)).codes).toEqual(['line_corrupt']);
+      const queue = await stopped(place, 'RECORD_CORRUPT');
+      await clear(queue, 'pass-over');
+      await place.kill();
+      const killed = await verify(place.disk);
+      expect(killed.codes).toEqual([]);
+      const again = await place.open();
+      await again.close();
+      const { codes, notes, summary } = await verify(place.disk);
+      expect([codes, notes]).toEqual([[], ['evidence_kept', 'line_corrupt']]);
+      expect(summary).toMatchObject({ dead: 2, quarantined: 0 });
     }));
 
   it('beside a running daemon tells what it is in the middle of as a note, and damage as a finding', () =>
