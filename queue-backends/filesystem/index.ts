@@ -14,3 +14,4 @@ export type { QueueSnapshot } from './snapshot.ts';
 export { filesystemPlug, type FilesystemQueue, openFilesystemQueue } from './open-queue.ts';
 export { verifyQueue, type VerifyOptions, type VerifySummary } from './verify/verify-queue.ts';
 export type { VerifiedJournal, VerifiedKey, VerifyFinding } from './verify/findings.ts';
+export { parseOffset, type ParsedOffset } from './session/parse-offset.ts';

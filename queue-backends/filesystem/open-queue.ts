@@ -3,6 +3,7 @@ import { Gate } from '#base';
 import { failpoint } from '#disk';
 import { fenceStale } from '#fence';
 import {
+  type BatchItem,
   type GraphBond,
   type LogRepair,
   type QueueBackend,
@@ -13,6 +14,7 @@ import {
   draining,
   queueProtocolVersion,
 } from '#queue';
+import type { Key } from '#record';
 import { append } from './append/append.ts';
 import { checkpoint, makeFolder } from './checkpoint.ts';
 import { commit } from './commit.ts';
@@ -29,6 +31,7 @@ import { createRepair } from './repair/create-repair.ts';
 import { offsetRecords } from './session/offset-record.ts';
 import { encodeJson, type TenurePayload } from './journal/payloads.ts';
 import { readBatch } from './read.ts';
+import { readLog } from './read-log.ts';
 import { applyJournal } from './recovery/recovery-apply.ts';
 import { reclaimIn } from './recovery/recovery-finish.ts';
 import { type Scan, scanJournal } from './recovery/recovery-scan.ts';
@@ -50,6 +53,8 @@ export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair {
   checkpoint(): Promise<void>;
   /** The queue at one instant, to be copied while it goes on (D31); to be ended by whoever asked. */
   snapshot(signal: AbortSignal): Promise<QueueSnapshot>;
+  /** Every record that the log of a key still holds, committed or not, in order; what a checkpoint has not carried over is not among them. */
+  readLog(key: Key): AsyncIterable<BatchItem>;
 }
 
 /** What the daemon opens by default (ING-108). */
@@ -229,6 +234,7 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
     ...createRepair(engine),
     checkpoint: checkpointNow,
     snapshot: (signal) => takeSnapshot(engine, { totals: ledger.totals, signal }),
+    readLog: (key) => readLog(engine, key),
     close: () => close(engine, upkeep),
   };
 }

@@ -8,6 +8,7 @@ import { openEmbeddedGraph, type EmbeddedGraphStore } from '#graph/embedded';
 import { openLocalObjects, type ObjectStore } from '#objects';
 import {
   openQueue,
+  type BatchItem,
   type GraphBond,
   type LogRepair,
   type QueueBackend,
@@ -16,10 +17,12 @@ import {
 } from '#queue';
 import {
   filesystemPlug,
+  parseOffset,
   rebindQueueFolder,
   type FilesystemQueue,
   verifyQueue,
 } from '#queue-backends/filesystem';
+import type { Key } from '#record';
 import type { BoundRoot } from '#roots';
 import { openGuardedState, type LmdbState } from '#state';
 import type { Closers } from './closers.ts';
@@ -37,8 +40,11 @@ export interface Stores {
   readonly expectedGraphId: string;
   /** Damaged state stores that a start has set aside. */
   readonly setAside: readonly string[];
-  /** Carries the journal into the session files now. */
+  /** Takes event ids out of the index, so that their events count as new (SC-018); only while nobody else appends. */
+  forgetIds(key: Key, eventIds: readonly string[]): Promise<void>;
+  /** Carries the journal into the session files now, so that `readLog` tells everything that a log holds. */
   checkpoint(): Promise<void>;
+  readLog(key: Key): AsyncIterable<BatchItem>;
   /** All of them as they are now; the caller sees to it that no transaction and no commit is on its way (D31). */
   snapshot(signal: AbortSignal): Promise<StoreSnapshot>;
 }
@@ -115,6 +121,12 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     setAside: guarded.setAside,
     checkpoint: () => queue.checkpoint(),
     snapshot: (signal) => snapshotStores(queue, graph, state, signal),
+    forgetIds: (key, eventIds) =>
+      state.write(
+        permit,
+        eventIds.map((eventId) => ({ table: 'dedup', key, eventId, entry: null })),
+      ),
+    readLog: (key) => queue.readLog(key),
   };
 }
 
@@ -152,4 +164,6 @@ export const rebindQueue: typeof rebindQueueFolder = rebindQueueFolder;
 
 /** The offline look at a root's queue (ING-921). */
 export const verifyQueueFolder: typeof verifyQueue = verifyQueue;
+/** The one reader of offset records of every version (ING-213). */
+export const parseOffsetRecord: typeof parseOffset = parseOffset;
 export type { VerifiedKey, VerifyFinding, VerifySummary } from '#queue-backends/filesystem';

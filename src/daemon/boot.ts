@@ -25,7 +25,7 @@ import { watchResidual } from './watch-residual.ts';
 import { watchRootLock } from './watch-root-lock.ts';
 
 /** What is known of a boot so far; the doors look at it while it goes on. */
-interface Progress {
+export interface Progress {
   permit: FencePermit | undefined;
   context: OpsContext | undefined;
   degraded: () => readonly Degradation[];
@@ -33,7 +33,7 @@ interface Progress {
   isLost: boolean;
 }
 
-type OpenGround = Ground & { readonly openFiles: OpenFilesPlan };
+export type OpenGround = Ground & { readonly openFiles: OpenFilesPlan };
 
 /** Share of the time left that workers get; the checkpoint and the stores need the rest. */
 const drainShare = 0.7;
@@ -52,11 +52,7 @@ export async function boot(given: Ground): Promise<ReadyDaemon | undefined> {
     isLost: false,
   };
   const root = await bind(given);
-  const openFiles = planOpenFiles(
-    await openFilesMax(given.disk),
-    given.options.loaded.config['http.max_connections'],
-  );
-  const ground = { ...given, openFiles };
+  const ground = await withOpenFiles(given);
   if (ground.isStopping()) return undefined;
   const tokens = await openTokens(ground, root);
   const front = createFront();
@@ -72,7 +68,14 @@ export async function boot(given: Ground): Promise<ReadyDaemon | undefined> {
   return { url, root: root.layout.root, isNewRoot: root.isNew };
 }
 
-async function bind(ground: Ground): Promise<BoundRoot> {
+/** With the share of the process's descriptors that each part may hold. */
+export async function withOpenFiles(ground: Ground): Promise<OpenGround> {
+  const connectionsMax = ground.options.loaded.config['http.max_connections'];
+  return { ...ground, openFiles: planOpenFiles(await openFilesMax(ground.disk), connectionsMax) };
+}
+
+/** Takes the root for this process: its lock first, then all else. */
+export async function bind(ground: Ground): Promise<BoundRoot> {
   const { options, disk, clock, chance, names, closers } = ground;
   const keyEncoding = options.loaded.config['queue.key_encoding'];
   const root = await bindRoot(options.root, { disk, clock, chance, names, keyEncoding });
@@ -83,7 +86,7 @@ async function bind(ground: Ground): Promise<BoundRoot> {
   return root;
 }
 
-function openTokens(ground: Ground, root: BoundRoot): Promise<TokenStore> {
+export function openTokens(ground: Ground, root: BoundRoot): Promise<TokenStore> {
   const { options, disk, clock, chance, names } = ground;
   const path = options.loaded.config['auth.tokens_file'] ?? root.layout.tokens;
   return openTokenStore({ disk, path, names, clock, chance });
@@ -154,7 +157,8 @@ function localUrl(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-async function openWithTenure(
+/** Takes the tenure and opens the stores with it; a lost lock ends both (ING-310). */
+export async function openWithTenure(
   ground: OpenGround,
   progress: Progress,
   root: BoundRoot,

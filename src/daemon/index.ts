@@ -2,7 +2,7 @@
  * daemon: one process that serves one root.
  *
  * Lives here: the order of the boot and of the stop, what is plugged in where, the watches over lock and books; what works on a root
- * without a daemon (`verifyRoot`).
+ * without a daemon (`verifyRoot`, `importLegacy`, `exportLegacy`).
  * Not here: what any of the parts does; the command line.
  * Promises: P10, and P6 and P8 with the rooms below: no write after the exclusion is lost.
  * May call: every room below, and the plugs (assemble.ts alone). Called by: cli.
@@ -13,3 +13,5 @@ export type { Daemon, DaemonOptions, ReadyDaemon } from './daemon.ts';
 export { verifyRoot } from './verify-root.ts';
 export type { RootVerified, VerifyRootOptions } from './verify-root.ts';
 export type { VerifiedKey, VerifyFinding } from './assemble.ts';
+export { importLegacy, type ImportLegacyOptions } from './import-legacy.ts';
+export { exportLegacy, type ExportLegacyOptions } from './export-legacy.ts';

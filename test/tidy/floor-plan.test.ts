@@ -23,6 +23,7 @@ const rooms = [
   'drain',
   'dead-letters',
   'backup',
+  'legacy',
   'ops',
   'http',
   'daemon',
