@@ -8,3 +8,5 @@
  * May call: every room below, and the plugs. Called by: cli, tests.
  */
 export * from './errors.ts';
+export type { LabFailure, LabReport, Progress } from './report.ts';
+export { tryModel, type ModelOrder } from './try-model.ts';

@@ -33,7 +33,7 @@ const rooms = [
 
 /** Plugs, and the highest room that each may use. */
 const plugCeiling = 'queue';
-const plugSpecifiers = /^#(queue-backends\/|graph\/(embedded|neo4j))/;
+const plugSpecifiers = /^#(queue-backends\/|graph\/(embedded|memory|neo4j))/;
 
 function roomOf(path: string): string | undefined {
   return /^src\/([^/]+)\//.exec(path)?.[1];
