@@ -19,7 +19,7 @@ import { settleDuplicates } from './append/duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
 import { frameKinds } from './journal/frame.ts';
 import { type KeyState, dirty, passDead, positionOf } from './session/key-state.ts';
-import { letterIdAt, takeLetter } from './session/letters.ts';
+import { letterIdAt, outcomeSince, takeLetter } from './session/letters.ts';
 import { loadState } from './session/load-key.ts';
 import {
   type CommitPayload,
@@ -169,7 +169,8 @@ async function deadLinesOf(
   for (const letter of letters) {
     if ('discarded' in letter) {
       const isTaken = state.settling.has(letter.discarded);
-      if (isTaken) throw deadLetterState({ id: letter.discarded, outcome: 'being requeued' });
+      const outcome = isTaken ? 'being requeued' : outcomeSince(state, letter.discarded);
+      if (outcome !== undefined) throw deadLetterState({ id: letter.discarded, outcome });
       const line = known.get(letter.discarded);
       lines.push(discardOf(line, letter, ts));
       discarded += line?.records ?? 1;

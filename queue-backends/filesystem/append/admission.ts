@@ -10,7 +10,7 @@ import { type Key, contentDigest, parsePosition } from '#record';
 import type { DedupEntry } from '#state';
 import type { Engine } from '../engine.ts';
 import type { Flight, KeyState } from '../session/key-state.ts';
-import { letterIdAt } from '../session/letters.ts';
+import { letterIdAt, outcomeSince } from '../session/letters.ts';
 import type { SettledLetter } from '../journal/payloads.ts';
 
 /** What is to become of one record; pure but for look-ups in the index. */
@@ -150,8 +150,8 @@ function judgeSettling(
   if (state.quarantine !== null)
     throw sessionQuarantined({ keys: [state.key], reason: state.quarantine.code });
   const letter = request.learnt.letters.get(state.key)?.find((one) => one.id === id);
-  if (letter?.outcome.kind !== 'live')
-    throw deadLetterState({ id, outcome: letter?.outcome.kind ?? 'unknown' });
+  const outcome = outcomeSince(state, id) ?? letter?.outcome.kind ?? 'unknown';
+  if (letter === undefined || outcome !== 'live') throw deadLetterState({ id, outcome });
   const at = parsePosition(letter.at)?.offset ?? 0;
   const { eventId: eid } = letter;
   return store(state, input, { id, at, ...(eid === undefined ? {} : { eid }) });

@@ -12,6 +12,15 @@ export function isOutcome(line: DeadLine | OutcomeLine): line is OutcomeLine {
   return 'kind' in line;
 }
 
+/**
+ * The outcome that a letter has by now. Letters that were read a moment ago may lack it: a frame that was in flight then is durable meanwhile,
+ * and its flight has left no trace but this.
+ */
+export function outcomeSince(state: KeyState, id: string): OutcomeLine['kind'] | undefined {
+  const line = state.newDead.find((one) => isOutcome(one) && one.id === id);
+  return line !== undefined && isOutcome(line) ? line.kind : undefined;
+}
+
 /** A durable letter or outcome: it waits for the dead-letter file, and the index of ids follows it. */
 export function takeLetter(engine: Engine, state: KeyState, line: DeadLine | OutcomeLine): void {
   state.newDead.push(line);
