@@ -10,3 +10,4 @@ npm init -y >/dev/null
 npm install --silent --no-fund --no-audit "./$tarball" node@24
 PATH="$folder/node_modules/.bin:$PATH"
 millrace version --json
+millrace lab model --commands 200 --json

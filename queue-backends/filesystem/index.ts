@@ -15,3 +15,4 @@ export { filesystemPlug, type FilesystemQueue, openFilesystemQueue } from './ope
 export { verifyQueue, type VerifyOptions, type VerifySummary } from './verify/verify-queue.ts';
 export type { VerifiedJournal, VerifiedKey, VerifyFinding } from './verify/findings.ts';
 export { parseOffset, type ParsedOffset } from './session/parse-offset.ts';
+export { offsetRecords, type OffsetRecord, type OffsetRecords } from './session/offset-record.ts';

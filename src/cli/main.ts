@@ -3,6 +3,7 @@ import { addBackupCommands } from './backup-commands.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { exitCodes } from './exit-code.ts';
 import { addExportCommand } from './export-command.ts';
+import { addLabCommands } from './lab-commands.ts';
 import { addPostCommand } from './post-command.ts';
 import { consolePrinter, type Printer } from './print.ts';
 import { readProductVersion } from './product.ts';
@@ -52,6 +53,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   addQueueCommands(groupOf(program, groups, 'queue'), run);
   addBackupCommands(groupOf(program, groups, 'backup'), run);
   addDoctorCommand(program, run);
+  addLabCommands(program, run);
   addVersionCommand(program, run);
   return program;
 }

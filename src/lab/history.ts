@@ -143,7 +143,12 @@ export class History {
 
   /** Lets the session files be filled. */
   tick(): Promise<void> {
-    return this.#clock.advance(250);
+    return this.advance(250);
+  }
+
+  /** Lets time pass. */
+  advance(ms: number): Promise<void> {
+    return this.#clock.advance(ms);
   }
 
   /** Goes on from what the queue holds: a later life of the same root. */

@@ -10,3 +10,14 @@
 export * from './errors.ts';
 export type { LabFailure, LabReport, Progress } from './report.ts';
 export { tryModel, type ModelOrder } from './try-model.ts';
+export { tryFaults, type FaultOrder } from './try-faults.ts';
+export { tryKills, type KillsOrder } from './try-kills.ts';
+export {
+  rateRace,
+  ratesText,
+  races,
+  tryRaces,
+  type RaceOrder,
+  type RaceRates,
+} from './try-races.ts';
+export { trySweep, type SweepOrder } from './try-sweep.ts';
