@@ -7,6 +7,7 @@ import {
   type Clock,
   type MillraceError,
 } from '#base';
+import { failpoint } from '#disk';
 import { fenceLost, type FencePermit } from '#fence';
 import type { AnyPart, GraphStore } from '#graph';
 import { applyRetried, groupApplied } from '#signals';
@@ -160,10 +161,12 @@ export class GroupApplier {
     if (!permit.isLive) return fenceLost({ domain, generation });
     const startedMs = clock.monotonic();
     try {
+      await failpoint('drain:before-apply');
       await graph.apply(
         permit,
         group.map(({ part }) => part),
       );
+      await failpoint('drain:applied');
     } catch (error) {
       return isMillraceError(error) ? error : this.#classify(group, error);
     }

@@ -93,7 +93,8 @@ describe('a daemon that is killed at a named point', () => {
 /** A start passes each point of the recovery once; the others are met in the start, and again under load or in the stop. */
 function hitsOf(name: string): readonly number[] {
   if (name.startsWith('recovery:')) return [1];
-  return name.startsWith('journal:') ? [1, 9] : [1, 2];
+  if (name.startsWith('journal:')) return [1, 9];
+  return name.startsWith('drain:') ? [1, 4] : [1, 2];
 }
 
 /** What a daemon leaves as soon as it listens, before it has recovered. */

@@ -1,0 +1,149 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#base';
+import { killArguments, undisturbed } from '../../src/lab/kills.ts';
+import { runDaemonToItsEnd, startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
+import {
+  postLines,
+  readBooks,
+  readDigest,
+  waitUntilIdle,
+  type Digest,
+} from '../support/daemon-client.ts';
+import { makeLabRoot } from '../support/lab-root.ts';
+import { withTemporaryDirectory } from '../support/temporary-root.ts';
+import { eventCount, makeWorkload, type WorkloadBatch } from '../support/workload.ts';
+
+const batches = makeWorkload({ seed: 5, sessions: 5, turns: 6, eventsPerBatch: 5 });
+const timeout = 240_000;
+
+/** Posts what is left, one after another, until a request is not acknowledged; how far it came. */
+async function post(url: string, from: number, until: number = batches.length): Promise<number> {
+  for (let at = from; at < until; at += 1)
+    if ((await postLines(url, batches[at]?.bodies ?? [])) !== 202) return at;
+  return until;
+}
+
+/** The lock of a root as an administrator might take it away: the one way in which two daemons can come to serve one root. */
+function takeLockAway(root: string): Promise<void> {
+  return rm(join(root, '.maintenance', 'root.lock'));
+}
+
+/** How long the first daemon stays at its failpoint; it is stopped meanwhile, and time goes on for it when it resumes. */
+const holdMs = 15_000;
+
+/** Resolves when a daemon has work and gets no further: it stands at its failpoint. */
+async function untilHeld(daemon: ChildDaemon): Promise<void> {
+  let last = '';
+  for (let same = 0; same < 5;) {
+    await systemClock.sleep(150);
+    const books = await readBooks(daemon.url);
+    const now = JSON.stringify(books);
+    same = now === last && books.accepted > 0 ? same + 1 : 0;
+    last = now;
+  }
+}
+
+async function checkWhole(daemon: ChildDaemon, expected: Digest): Promise<void> {
+  await waitUntilIdle(daemon.url);
+  const count = eventCount(batches);
+  expect(await readBooks(daemon.url), daemon.output()).toMatchObject({
+    accepted: count,
+    applied: count,
+    pending: 0,
+    dead: 0,
+    residual: 0,
+  });
+  expect(await readDigest(daemon.url)).toEqual(expected);
+}
+
+/** Sends a request to a daemon that stands still; it is answered when it goes on, or when it is gone. */
+function postLate(daemon: ChildDaemon, batch: WorkloadBatch | undefined): Promise<unknown> {
+  return postLines(daemon.url, batch?.bodies ?? []);
+}
+
+describe('a daemon that stands still', () => {
+  let expected: Digest;
+  beforeAll(async () => {
+    expected = await withTemporaryDirectory((root) => undisturbed(root, batches));
+  }, timeout);
+
+  it(
+    'keeps its root: a second daemon is refused, and the first goes on (P6, ING-T21)',
+    { timeout },
+    async () => {
+      await withTemporaryDirectory(async (root) => {
+        const first = await startDaemon({ root, args: killArguments });
+        const done = await post(first.url, 0, 10);
+        const beside = await runDaemonToItsEnd({ root, args: killArguments });
+        expect(beside.output).toContain('ROOT_LOCKED');
+        first.freeze();
+        const late = await runDaemonToItsEnd({ root, args: killArguments });
+        expect(late.code).toBe(beside.code);
+        expect(late.code).not.toBe(0);
+        expect(late.output).toContain('ROOT_LOCKED');
+        first.thaw();
+        expect(await post(first.url, done)).toBe(batches.length);
+        await checkWhole(first, expected);
+        expect(await first.stop()).toBe(0);
+      });
+    },
+  );
+
+  it.each(['drain:before-apply', 'journal:before-write'])(
+    'writes nothing that counts when it resumes after a takeover, stopped at %s (P6, ING-T25)',
+    { timeout },
+    async (point) => {
+      await withTemporaryDirectory(async (root) => {
+        await makeLabRoot(root);
+        const env = { MILLRACE_FAILPOINTS: `${point}=delay:${holdMs}@6` };
+        const first = await startDaemon({ root, args: killArguments, env });
+        const late = post(first.url, 0, 12);
+        await untilHeld(first);
+        first.freeze();
+        await takeLockAway(root);
+        const second = await startDaemon({ root, args: killArguments });
+        // Nobody knows what the first one has acknowledged: clients send all of it again, with the same ids.
+        expect(await post(second.url, 0)).toBe(batches.length);
+        await checkWhole(second, expected);
+        first.thaw();
+        await late;
+        expect(await first.exited(), first.output()).toBe(75);
+        await checkWhole(second, expected);
+        await second.kill();
+        const third = await startDaemon({ root, args: killArguments });
+        await checkWhole(third, expected);
+        expect(await third.stop()).toBe(0);
+      });
+    },
+  );
+
+  it.each(['segment:begun', 'recovery:tenure-begun', 'checkpoint:before-mark'])(
+    'loses nothing when the daemon that takes over is killed at %s, and it resumes (P1, P3, P6, ING-T45)',
+    { timeout },
+    async (point) => {
+      await withTemporaryDirectory(async (root) => {
+        await makeLabRoot(root);
+        const first = await startDaemon({ root, args: killArguments });
+        const done = await post(first.url, 0, 20);
+        await waitUntilIdle(first.url);
+        first.freeze();
+        const late = postLate(first, batches[20]);
+        await takeLockAway(root);
+        const env = { MILLRACE_FAILPOINTS: `${point}=crash` };
+        const killed = await runDaemonToItsEnd({ root, args: killArguments, env });
+        expect(killed.code, killed.output).toBeNull();
+        first.thaw();
+        // What it was asked while it stood still it must refuse, or what it acknowledges must be kept.
+        await late;
+        await systemClock.sleep(200);
+        await first.kill();
+        const second = await startDaemon({ root, args: killArguments });
+        expect(await post(second.url, done)).toBe(batches.length);
+        await checkWhole(second, expected);
+        expect(await second.stop()).toBe(0);
+      });
+    },
+  );
+});
