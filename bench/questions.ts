@@ -5,6 +5,8 @@ import { drain } from './drain.ts';
 import { graphApply } from './graph-apply.ts';
 import { ingest } from './ingest.ts';
 import type { Question } from './question.ts';
+import { race } from './race.ts';
+import { respawn } from './respawn.ts';
 import { underDrain } from './under-drain.ts';
 import { visible } from './visible.ts';
 
@@ -18,4 +20,6 @@ export const questions: readonly Question[] = [
   drain,
   graphApply,
   bigRoot,
+  race,
+  respawn,
 ];
