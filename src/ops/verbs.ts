@@ -15,6 +15,7 @@ import {
   graphQueryVerb,
   graphStatsVerb,
 } from './graph-verbs.ts';
+import { cypherVerb, graphCypherVerb } from './cypher-verbs.ts';
 import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
@@ -30,6 +31,7 @@ export const verbs: readonly Verb[] = [
   sessionsListVerb,
   sessionsShowVerb,
   graphQueryVerb,
+  graphCypherVerb,
   graphDigestVerb,
   graphStatsVerb,
   graphCheckVerb,
@@ -45,6 +47,7 @@ export const verbs: readonly Verb[] = [
   tokensListVerb,
   tokensRevokeVerb,
   auditListVerb,
+  cypherVerb,
   queuesDeadListVerb,
   queuesReplayVerb,
   queuesPurgeVerb,

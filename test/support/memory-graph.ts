@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonValue, type MillraceError } from '#base';
+import { canonicalJson, systemClock, type JsonValue, type MillraceError } from '#base';
 import { fenceLost, fenceStale, type FencePermit } from '#fence';
 import {
   checkMutations,
@@ -13,6 +13,7 @@ import {
   stepsOf,
   type AnyPart,
   type AppliedRow,
+  type CypherQuery,
   type AppliedStep,
   type GraphDigest,
   type GraphStats,
@@ -23,6 +24,7 @@ import {
 } from '#graph';
 import type { Key } from '#record';
 import type { ToldFact } from '../../src/graph/derive/derive-session.ts';
+import { CypherRunner } from '../../src/graph/cypher/index.ts';
 import { checkFence, type FenceMark } from '../../src/graph/fence-mark.ts';
 import type { EdgeChange, GraphReader, GroupChanges } from '../../src/graph/group-changes.ts';
 import { derivedEdgeTypes, mergeGroup } from '../../src/graph/merge-group.ts';
@@ -34,6 +36,7 @@ import {
   type NodeState,
 } from '../../src/graph/node-state.ts';
 import { planSteps } from '../../src/graph/plan-steps.ts';
+import { memoryView } from './memory-view.ts';
 
 interface UnpackedPart extends Omit<GroupPart, 'steps'> {
   readonly steps: readonly AppliedStep[];
@@ -186,6 +189,13 @@ class MapGraph implements MemoryGraph {
   async query(name: string): Promise<QueryResult> {
     await this.#answering();
     throw queryUnknown({ name, known: [] });
+  }
+
+  async cypher({ text, parameters, workspaces, limits }: CypherQuery): Promise<QueryResult> {
+    await this.#answering();
+    const view = memoryView(this.#content, workspaces);
+    const runner = new CypherRunner(systemClock);
+    return runner.run(view, { text, parameters }, { ...limits, held: 100_000 });
   }
 
   async probe(): Promise<void> {
