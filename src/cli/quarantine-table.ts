@@ -1,7 +1,7 @@
 import type { ClearMode } from '#queue';
 import { usage } from './errors.ts';
 import { facts, plainText, table } from './print.ts';
-import type { Row, VerbCommand } from './verb-table.ts';
+import type { Row, VerbCommand } from './verb-command.ts';
 
 const clearModes: readonly ClearMode[] = [
   'keep',

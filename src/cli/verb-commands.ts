@@ -11,7 +11,8 @@ import { daemonUnreachable, usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
 import { runTokensOffline } from './offline-tokens.ts';
 import { findRoute } from './verb-route.ts';
-import { verbCommands, type Row, type VerbCommand } from './verb-table.ts';
+import type { Row, VerbCommand } from './verb-command.ts';
+import { verbCommands } from './verb-table.ts';
 
 /** Runs one action with its context and remembers its exit code. */
 export type Runner = (

@@ -1,74 +1,8 @@
-import { InvalidArgumentError } from 'commander';
 import { usage } from './errors.ts';
-import { facts, plainText, table } from './print.ts';
+import { graphCommands } from './graph-commands.ts';
+import { facts } from './print.ts';
+import { pageInput, paging, rowsOf, type Row, type VerbCommand } from './verb-command.ts';
 import { quarantineCommands } from './quarantine-table.ts';
-
-/** A verb of room ops as it is typed and shown. */
-export interface VerbCommand {
-  /** Name of the verb in room ops; chosen by how it was called where one word stands for two. */
-  readonly verb: string | ((args: readonly string[]) => string);
-  readonly words: string;
-  readonly summary: string;
-  readonly examples: readonly string[];
-  readonly options?: readonly (readonly [flags: string, help: string])[];
-  /** It changes something, so it may be named by a key. */
-  readonly isAct?: boolean;
-  readonly isDestructive?: boolean;
-  /** Without --yes it only shows what it would touch. */
-  readonly hasDryRun?: boolean;
-  input?(
-    options: Readonly<Record<string, unknown>>,
-    args: readonly string[],
-  ): Record<string, unknown>;
-  render?(answer: Readonly<Record<string, unknown>>): string;
-  /** The answer tells of something wrong: exit code 1 (D20). */
-  hasFindings?(answer: Readonly<Record<string, unknown>>): boolean;
-}
-
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new InvalidArgumentError('it must be a whole number of 1 or more');
-  return value;
-}
-
-export type Row = Readonly<Record<string, unknown>>;
-
-function rowsOf(answer: Row, member: string, columns: readonly string[]): string {
-  const list = (answer[member] ?? []) as readonly Row[];
-  if (list.length === 0) return 'none';
-  const text = table(
-    columns,
-    list.map((row) => columns.map((column) => row[column])),
-  );
-  return answer['next_page_token'] === undefined || answer['next_page_token'] === null
-    ? text
-    : `${text}\nmore: --page-token ${plainText(answer['next_page_token'])}`;
-}
-
-const paging = [
-  ['--limit <n>', 'rows of a page (1 to 1000)'],
-  ['--page-token <token>', 'the page after the one that gave this token'],
-] as const;
-
-function pageInput(options: Row): Record<string, unknown> {
-  return {
-    ...(options['limit'] === undefined ? {} : { limit: count(plainText(options['limit'])) }),
-    ...(options['pageToken'] === undefined ? {} : { page_token: options['pageToken'] }),
-  };
-}
-
-function parameters(pairs: unknown): Record<string, unknown> {
-  const list = (pairs ?? []) as readonly string[];
-  return Object.fromEntries(
-    list.map((pair) => {
-      const at = pair.indexOf('=');
-      if (at < 1) throw usage({ problem: `"${pair}" is not NAME=VALUE` });
-      const text = pair.slice(at + 1);
-      return [pair.slice(0, at), /^\d+$/.test(text) ? Number(text) : text];
-    }),
-  );
-}
 
 const statusCommands: readonly VerbCommand[] = [
   {
@@ -112,79 +46,6 @@ const statusCommands: readonly VerbCommand[] = [
     options: [['--workspace <name>', 'needed when the id exists in several']],
     examples: ['millrace sessions show 0f4c1f5e-6a51-4d0e-9a55-6f1d0c0a7b01'],
     input: (options, args) => ({ session: args[0], workspace: options['workspace'] }),
-    render: (answer) => facts(answer),
-  },
-];
-
-const graphCommands: readonly VerbCommand[] = [
-  {
-    verb: 'graph query',
-    words: 'graph query <name>',
-    summary:
-      'a named query: sessions, session-tree, tool-calls, files-touched, errors, timeline, token-usage',
-    options: [
-      [
-        '-p, --parameter <name=value...>',
-        'a parameter of the query, such as session=ID or workspace=NAME',
-      ],
-    ],
-    examples: [
-      'millrace graph query tool-calls',
-      'millrace graph query session-tree -p session=s1 -p workspace=demo',
-    ],
-    input: (options, args) => ({ name: args[0], parameters: parameters(options['parameter']) }),
-    render: (answer) => {
-      const rows = (answer['rows'] ?? []) as readonly (readonly unknown[])[];
-      return rows.length === 0
-        ? 'no rows'
-        : table((answer['columns'] ?? []) as readonly string[], rows);
-    },
-  },
-  {
-    verb: 'graph digest',
-    words: 'graph digest',
-    summary: 'SHA-256 of the canonical graph: same events, same digest',
-    examples: ['millrace graph digest --json'],
-    render: (answer) => facts(answer),
-  },
-  {
-    verb: 'graph stats',
-    words: 'graph stats',
-    summary: 'how many nodes and edges, by label and type',
-    examples: ['millrace graph stats'],
-    render: (answer) => facts(answer),
-  },
-  {
-    verb: 'graph check',
-    words: 'graph check',
-    summary: 'one owner for each node, no edge without an end; 1 when something is found',
-    examples: ['millrace graph check'],
-    hasFindings: (answer) => (answer['findings'] as readonly unknown[]).length > 0,
-    render: ({ findings, ...counts }) => {
-      const list = rowsOf({ findings }, 'findings', ['rule', 'workspace', 'id', 'tells']);
-      return `${facts(counts)}\n\nFindings\n${list}`;
-    },
-  },
-  {
-    verb: 'graph adopt',
-    words: 'graph adopt [key]',
-    summary:
-      'make queue and graph know each other again, after one of them was exchanged; without --yes it only shows what it would do',
-    options: [
-      ['--dry-run', 'only show what it would do, also with --yes'],
-      ['--yes', 'really adopt'],
-    ],
-    isDestructive: true,
-    hasDryRun: true,
-    examples: [
-      'millrace graph adopt',
-      'millrace graph adopt --yes',
-      'millrace graph adopt KEY --yes',
-    ],
-    input: (options, args) => ({
-      key: args[0],
-      dry_run: options['yes'] !== true || options['dryRun'] === true,
-    }),
     render: (answer) => facts(answer),
   },
 ];

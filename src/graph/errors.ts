@@ -59,3 +59,11 @@ export const queryTimeout: ErrorFactory<{ name: string; limitMs: number }> = def
   ({ name, limitMs }) =>
     `query ${name} was stopped after ${limitMs} ms: name a workspace or a session, or lower its limit`,
 );
+
+/** A Cypher query would hold more rows than one may. */
+export const queryTooLarge: ErrorFactory<{ held: number }> = defineError(
+  'QUERY_TOO_LARGE',
+  'reject',
+  ({ held }) =>
+    `the query holds more than ${held} rows at once: narrow it by a label, a property or a WHERE`,
+);

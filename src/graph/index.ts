@@ -17,3 +17,4 @@ export { queryRowsMax, type NamedQuery, type QueryParameter } from './queries/na
 export { namedQueries, namedQuery } from './queries/named-queries.ts';
 export * from './store.ts';
 export * from './packed-part.ts';
+export { cypherInvalid, cypherUnsupported } from './cypher/errors.ts';

@@ -58,6 +58,19 @@ export interface QueryResult {
   readonly hasMore: boolean;
 }
 
+export interface CypherQuery {
+  readonly text: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Nothing of any other is seen; undefined: all. */
+  readonly workspaces: readonly string[] | undefined;
+  readonly limits: {
+    readonly rows: number;
+    /** Bytes of the answer as JSON. */
+    readonly bytes: number;
+    readonly timeMs: number;
+  };
+}
+
 /**
  * A property graph. Contract suite: test/contract/graph. Errors: GRAPH_UNAVAILABLE, GRAPH_CONFLICT, GRAPH_DENIED (`retry`),
  * MUTATION_REFUSED (`poison`), FENCE_STALE, FENCE_LOST (`fenced`), GRAPH_MISMATCH (`corrupt`); queries: QUERY_UNKNOWN, QUERY_INVALID, QUERY_TIMEOUT
@@ -85,6 +98,11 @@ export interface GraphStore {
   export(): AsyncIterable<Uint8Array>;
   /** A named query (`namedQueries`); unknown names and parameters are refused. Stops at its time limit. */
   query(name: string, parameters: Readonly<Record<string, unknown>>): Promise<QueryResult>;
+  /**
+   * A read-only Cypher query (docs/cypher.md), within its limits and the workspaces of its caller. CYPHER_INVALID, CYPHER_UNSUPPORTED,
+   * QUERY_TIMEOUT, QUERY_TOO_LARGE (`reject`); aborted by its signal.
+   */
+  cypher(query: CypherQuery, signal: AbortSignal): Promise<QueryResult>;
   /** Resolves when the store answers (ING-536); rejects with GRAPH_UNAVAILABLE. */
   probe(): Promise<void>;
   close(): Promise<void>;

@@ -46,6 +46,9 @@ const statusOfCode: Readonly<Record<string, number>> = {
   TOKEN_INVALID: 422,
   QUERY_INVALID: 422,
   QUERY_TIMEOUT: 422,
+  QUERY_TOO_LARGE: 422,
+  CYPHER_INVALID: 422,
+  CYPHER_UNSUPPORTED: 422,
   REVISION_REQUIRED: 428,
   BACKLOG_FULL: 429,
   // Defects of the calling code (ING spec §9).

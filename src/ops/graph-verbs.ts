@@ -1,25 +1,11 @@
 import { Type } from 'typebox';
-import { forbidden } from '#access';
 import { reportGraph } from '#graph';
 import { requireAllWorkspaces } from './session-lookup.ts';
-import { type Caller, type Verb, defineStreamVerb, defineVerb } from './verb.ts';
+import { withinWorkspaces } from './within-workspaces.ts';
+import { type Verb, defineStreamVerb, defineVerb } from './verb.ts';
 
 const nothing = Type.Object({}, { additionalProperties: false });
 const counts = Type.Record(Type.String(), Type.Integer());
-
-type Parameters = Readonly<Record<string, unknown>>;
-
-/** A caller with some workspaces asks about these alone, whatever it names (FORBIDDEN for another). */
-function withinWorkspaces(parameters: Parameters, caller: Caller): Parameters {
-  const own = caller.workspaces;
-  if (own === undefined) return parameters;
-  const given = parameters['workspace'] ?? own;
-  const names: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const foreign = names.filter((name) => !own.some((one) => one === name));
-  if (names.length === 0 || foreign.length > 0)
-    throw forbidden({ reason: `this token may use the workspaces ${own.join(', ')} and no other` });
-  return { ...parameters, workspace: names };
-}
 
 export const graphQueryVerb: Verb = defineVerb({
   name: 'graph query',

@@ -18,6 +18,7 @@ import {
 } from './graph-verbs.ts';
 import { quarantineClearVerb, quarantineListVerb, quarantineShowVerb } from './quarantine-verbs.ts';
 import { queueRecoverVerb, queueReplayVerb } from './recover-verbs.ts';
+import { cypherVerb, graphCypherVerb } from './cypher-verbs.ts';
 import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
@@ -33,6 +34,7 @@ export const verbs: readonly Verb[] = [
   sessionsListVerb,
   sessionsShowVerb,
   graphQueryVerb,
+  graphCypherVerb,
   graphDigestVerb,
   graphStatsVerb,
   graphCheckVerb,
@@ -54,6 +56,7 @@ export const verbs: readonly Verb[] = [
   tokensListVerb,
   tokensRevokeVerb,
   auditListVerb,
+  cypherVerb,
   queuesDeadListVerb,
   queuesReplayVerb,
   queuesPurgeVerb,

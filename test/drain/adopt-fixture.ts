@@ -159,6 +159,7 @@ export function dyingAt(step: number): LifeOptions['wrap'] {
         stats: () => graph.stats(),
         export: () => graph.export(),
         query: (name, parameters) => graph.query(name, parameters),
+        cypher: (query, signal) => graph.cypher(query, signal),
         probe: () => graph.probe(),
         close: () => graph.close(),
       },

@@ -166,6 +166,7 @@ function faultyGraph(inner: GraphStore, faults: Faults): GraphStore {
     stats: () => inner.stats(),
     export: () => inner.export(),
     query: (name, parameters) => inner.query(name, parameters),
+    cypher: (query, signal) => inner.cypher(query, signal),
     async probe() {
       faults.probe?.();
       await inner.probe();

@@ -27,6 +27,7 @@ function over(inner: GraphStore, replaced: Partial<GraphStore>): GraphStore {
     stats: inner.stats.bind(inner),
     export: inner.export.bind(inner),
     query: inner.query.bind(inner),
+    cypher: inner.cypher.bind(inner),
     probe: inner.probe.bind(inner),
     close: inner.close.bind(inner),
   };

@@ -9,6 +9,7 @@ import { limitParameter } from '../queries/named-query.ts';
 import { namedQuery } from '../queries/named-queries.ts';
 import type {
   AppliedRow,
+  CypherQuery,
   GraphDigest,
   GraphStats,
   GraphStore,
@@ -201,6 +202,23 @@ class EmbeddedGraph implements EmbeddedGraphStore {
     const timeLimitMs = this.#options.queryTimeLimitMs ?? queryTimeLimitMsDefault;
     const request = { kind: 'query', name, bindings, limit, timeLimitMs } as const;
     return (await this.#threads.queries.call(request)) as QueryResult;
+  }
+
+  async cypher(query: CypherQuery, signal: AbortSignal): Promise<QueryResult> {
+    const cancelled = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const cancel = (): void => {
+      Atomics.store(new Int32Array(cancelled), 0, 1);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      return (await this.#threads.queries.call({
+        kind: 'cypher',
+        query,
+        cancelled,
+      })) as QueryResult;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
   }
 
   async probe(): Promise<void> {

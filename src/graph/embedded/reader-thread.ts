@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { assert, systemClock, type ThreadReply, type ThreadRequest, type Timer } from '#base';
 import { graphUnavailable } from '../errors.ts';
 import { namedQuery } from '../queries/named-queries.ts';
+import { CypherReader } from './cypher-reader.ts';
 import { digestOf, exportChunks, statsOf } from './export-lines.ts';
 import { openForReading } from './open-database.ts';
 import { QueryRunner } from './run-query.ts';
@@ -66,12 +67,18 @@ function nextChunk(id: number): Uint8Array | undefined {
   return undefined;
 }
 
-function answer(database: DatabaseSync, runner: QueryRunner, request: ReaderRequest): unknown {
+function answer(
+  database: DatabaseSync,
+  { runner, cypher }: { readonly runner: QueryRunner; readonly cypher: CypherReader },
+  request: ReaderRequest,
+): unknown {
   switch (request.kind) {
     case 'query': {
       const limits = { rows: request.limit, timeMs: request.timeLimitMs };
       return runner.run(namedQuery(request.name), request.bindings, limits);
     }
+    case 'cypher':
+      return cypher.run(request.query, request.cancelled);
     case 'digest':
       return digestOf(database);
     case 'stats':
@@ -106,10 +113,13 @@ async function sendLater(id: number, result: Promise<unknown>): Promise<void> {
 }
 
 function serve(database: DatabaseSync): void {
-  const runner = new QueryRunner(database, systemClock);
+  const tools = {
+    runner: new QueryRunner(database, systemClock),
+    cypher: new CypherReader(database, systemClock),
+  };
   port?.on('message', ({ id, request }: ThreadRequest<ReaderRequest>) => {
     try {
-      const result = answer(database, runner, request);
+      const result = answer(database, tools, request);
       if (result instanceof Promise) void sendLater(id, result);
       else send({ id, result });
     } catch (error) {

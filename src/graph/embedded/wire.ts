@@ -1,7 +1,14 @@
 import { isMillraceError, messageOf, MillraceError, type Disposition } from '#base';
 import type { FenceMark } from '../fence-mark.ts';
 import type { Mutation } from '../mutation.ts';
-import type { AppliedRow, GraphDigest, GraphStats, QueryResult, WhichRows } from '../store.ts';
+import type {
+  AppliedRow,
+  CypherQuery,
+  GraphDigest,
+  GraphStats,
+  QueryResult,
+  WhichRows,
+} from '../store.ts';
 import { classifySqliteError } from './classify.ts';
 
 /** What both threads are started with. */
@@ -63,6 +70,12 @@ export type ReaderRequest =
       readonly bindings: Readonly<Record<string, string | number | null>>;
       readonly limit: number;
       readonly timeLimitMs: number;
+    }
+  | {
+      readonly kind: 'cypher';
+      readonly query: CypherQuery;
+      /** One 32-bit number, 1 once nobody waits for the answer any more. */
+      readonly cancelled: SharedArrayBuffer;
     }
   | { readonly kind: 'digest' }
   | { readonly kind: 'stats' }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonValue, type MillraceError } from '#base';
+import { canonicalJson, systemClock, type JsonValue, type MillraceError } from '#base';
 import { fenceLost, fenceStale, type FencePermit } from '#fence';
 import type { Key } from '#record';
 import { edgeLine, exportedEdgeText, exportedText, nodeLine } from '../canonical.ts';
 import { checkMutations } from '../check-mutations.ts';
+import { CypherRunner } from '../cypher/index.ts';
 import type { ToldFact } from '../derive/derive-session.ts';
 import { graphMismatch, graphUnavailable, queryUnknown } from '../errors.ts';
 import { checkFence, type FenceMark } from '../fence-mark.ts';
@@ -13,8 +14,10 @@ import { mergeEdge } from '../merge-node.ts';
 import { visibleLabels, visibleProperties, type EdgeState, type NodeState } from '../node-state.ts';
 import { stepsOf, type AnyPart, type AppliedStep } from '../packed-part.ts';
 import { planSteps } from '../plan-steps.ts';
+import { memoryView } from './memory-view.ts';
 import type {
   AppliedRow,
+  CypherQuery,
   GraphDigest,
   GraphStats,
   GraphStore,
@@ -189,6 +192,13 @@ class MapGraph implements MemoryGraph {
   async query(name: string): Promise<QueryResult> {
     await this.#answering();
     throw queryUnknown({ name, known: [] });
+  }
+
+  async cypher({ text, parameters, workspaces, limits }: CypherQuery): Promise<QueryResult> {
+    await this.#answering();
+    const view = memoryView(this.#content, workspaces);
+    const runner = new CypherRunner(systemClock);
+    return runner.run(view, { text, parameters }, { ...limits, held: 100_000 });
   }
 
   async probe(): Promise<void> {

@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest';
+import { cypherChecks } from './cyphering.ts';
 import { delegateChecks } from './delegating.ts';
 import { deriveChecks } from './deriving.ts';
 import { exportChecks } from './exporting.ts';
@@ -15,6 +16,7 @@ export const graphChecks: readonly GraphCheck[] = [
   ...mergeChecks,
   ...deriveChecks,
   ...delegateChecks,
+  ...cypherChecks,
   ...exportChecks,
   ...queryChecks,
 ];

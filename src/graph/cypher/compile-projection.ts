@@ -1,0 +1,260 @@
+import type { Expression, Projection, ProjectionItem, SortItem } from './ast.ts';
+import { accumulatorOf, distinct, type Accumulator } from './aggregates.ts';
+import { compileExpression, failAt } from './compile-expression.ts';
+import { keyOf, order } from './compare.ts';
+import type { Fail } from './operators.ts';
+import { Scope, type Evaluate, type Place, type Row, type Run, type Source } from './scope.ts';
+import type { Value } from './values.ts';
+import { childrenOf, hasAggregate, isAggregate, replaced, textOf } from './walk-tree.ts';
+
+/** Rows in, rows out. */
+export type Pipe = (rows: Iterable<Row>, run: Run) => Iterable<Row>;
+
+export interface CompiledProjection {
+  readonly columns: readonly string[];
+  readonly scope: Scope;
+  readonly pipe: Pipe;
+}
+
+/** WITH and RETURN: columns, groups, DISTINCT, ORDER BY, SKIP, LIMIT. */
+export function compileProjection(
+  projection: Projection,
+  source: Source,
+  before: Scope,
+): CompiledProjection {
+  const items = allItems(projection, source, before);
+  const columns = items.map(({ name }) => name);
+  const scope = columns.reduce((known, name) => known.with(name), new Scope());
+  const isGrouped = items.some(({ expression }) => hasAggregate(expression));
+  const project = isGrouped
+    ? compileGroups(items, source, before)
+    : compileItems(items, source, before);
+  const isClosed = isGrouped || projection.isDistinct;
+  const sort = compileSort(projection.orderBy, items, { source, before, isClosed });
+  const cut = compileCut(projection, source);
+  const { isDistinct } = projection;
+  return {
+    columns,
+    scope,
+    *pipe(rows, run) {
+      const made = project(rows, run);
+      const told = isDistinct ? distinctRows(made, run) : made;
+      for (const { columns: row } of cut(sort(told, run), run)) yield row;
+    },
+  };
+}
+
+/** A row of columns, and the row that it was made of, which ORDER BY may look at. */
+interface Made {
+  readonly columns: Row;
+  readonly from: Row;
+}
+
+type Project = (rows: Iterable<Row>, run: Run) => Iterable<Made>;
+
+function allItems(
+  projection: Projection,
+  source: Source,
+  before: Scope,
+): readonly ProjectionItem[] {
+  if (!projection.hasAll) return projection.items;
+  const { at } = projection;
+  if (before.names.length === 0 && projection.items.length === 0)
+    throw source.fault(at, '* stands for the variables that are known, and there are none');
+  const all = before.names.toSorted().map((name): ProjectionItem => ({
+    at,
+    expression: { kind: 'variable', at, name },
+    name,
+    hasAlias: false,
+  }));
+  return [...all, ...projection.items];
+}
+
+function compileItems(items: readonly ProjectionItem[], source: Source, scope: Scope): Project {
+  const values = items.map(({ expression }) => compileExpression(expression, { source, scope }));
+  return function* project(rows, run) {
+    for (const row of rows) {
+      run.budget.tick();
+      yield { columns: values.map((value) => value(row, run)), from: row };
+    }
+  };
+}
+
+interface Aggregate {
+  readonly name: string;
+  readonly isDistinct: boolean;
+  /** Undefined for `count(*)`. */
+  readonly value: Evaluate | undefined;
+  readonly percentile: Evaluate | undefined;
+  readonly fail: Fail;
+}
+
+interface Group {
+  readonly row: Row;
+  readonly accumulators: readonly Accumulator[];
+}
+
+/** Items without an aggregate make the groups; the others are put together within each. */
+function compileGroups(items: readonly ProjectionItem[], source: Source, scope: Scope): Project {
+  const keys = items.filter(({ expression }) => !hasAggregate(expression));
+  const grouping = new Set(keys.map(({ expression }) => textOf(expression)));
+  for (const { expression } of items)
+    if (hasAggregate(expression)) checkGrouped(expression, grouping, source);
+  const aggregates: Aggregate[] = [];
+  const takeAggregate = (expression: Expression): number => {
+    aggregates.push(aggregateOf(expression, { source, scope }));
+    return scope.size + aggregates.length - 1;
+  };
+  const values = items.map(({ expression }) =>
+    compileExpression(expression, { source, scope, takeAggregate }),
+  );
+  const keyValues = keys.map(({ expression }) => compileExpression(expression, { source, scope }));
+  return function* group(rows, run) {
+    const groups = new Map<string, Group>();
+    // Without keys there is one group, of no rows too.
+    if (keys.length === 0) groups.set('', newGroup([], aggregates, run));
+    for (const row of rows) {
+      run.budget.tick();
+      const key = keyValues.map((value) => keyOf(value(row, run))).join();
+      let found = groups.get(key);
+      if (found === undefined || (keys.length === 0 && found.row.length === 0)) {
+        run.budget.hold();
+        found = newGroup(row, aggregates, run);
+        groups.set(key, found);
+      }
+      addTo(found, aggregates, row, run);
+    }
+    for (const { row, accumulators } of groups.values()) {
+      const results = accumulators.map((one) => one.result());
+      const full = [...row, ...nulls(scope.size - row.length), ...results];
+      yield { columns: values.map((value) => value(full, run)), from: full };
+    }
+  };
+}
+
+function nulls(count: number): readonly null[] {
+  return Array.from({ length: count }, () => null);
+}
+
+function newGroup(row: Row, aggregates: readonly Aggregate[], run: Run): Group {
+  const accumulators = aggregates.map(({ name, isDistinct, percentile, fail }) => {
+    const share = percentile?.(row, run);
+    const number = typeof share === 'bigint' ? Number(share) : share;
+    if (number !== undefined && !(typeof number === 'number' && number >= 0 && number <= 1))
+      return fail('a percentile is a number from 0 to 1');
+    const one = accumulatorOf(name, number);
+    return isDistinct ? distinct(one) : one;
+  });
+  return { row, accumulators };
+}
+
+function addTo(group: Group, aggregates: readonly Aggregate[], row: Row, run: Run): void {
+  for (const [at, { value, name, fail }] of aggregates.entries()) {
+    const given = value === undefined ? true : value(row, run);
+    if (given === null) continue;
+    if (name === 'collect') run.budget.hold();
+    group.accumulators[at]?.add(given, fail);
+  }
+}
+
+function aggregateOf(expression: Expression, place: Place): Aggregate {
+  const fail = failAt(expression, place);
+  if (expression.kind !== 'call')
+    return { name: 'count', isDistinct: false, value: undefined, percentile: undefined, fail };
+  const { name, isDistinct, arguments: given } = expression;
+  const wanted = name.startsWith('percentile') ? 2 : 1;
+  if (given.length !== wanted) return fail(`${name}() takes ${wanted} arguments`);
+  const [value, percentile] = given.map((one) => compileExpression(one, place));
+  return { name, isDistinct, value, percentile, fail };
+}
+
+/** Beside an aggregate only what groups, and constants, has one value per group. */
+function checkGrouped(expression: Expression, grouping: ReadonlySet<string>, source: Source): void {
+  if (isAggregate(expression) || grouping.has(textOf(expression))) return;
+  if (expression.kind === 'variable')
+    throw source.fault(
+      expression.at,
+      `${expression.name} stands beside an aggregate and makes no group: give it a column of its own`,
+    );
+  for (const child of childrenOf(expression)) checkGrouped(child, grouping, source);
+}
+
+function* distinctRows(rows: Iterable<Made>, run: Run): Iterable<Made> {
+  const seen = new Set<string>();
+  for (const made of rows) {
+    const key = made.columns.map(keyOf).join();
+    if (seen.has(key)) continue;
+    run.budget.hold();
+    seen.add(key);
+    yield made;
+  }
+}
+
+type Reorder = (rows: Iterable<Made>, run: Run) => Iterable<Made>;
+
+/** What stands in a column may be named by it or be written again; behind groups and DISTINCT there is nothing else. */
+function compileSort(
+  orderBy: readonly SortItem[],
+  items: readonly ProjectionItem[],
+  given: { readonly source: Source; readonly before: Scope; readonly isClosed: boolean },
+): Reorder {
+  if (orderBy.length === 0) return (rows) => rows;
+  const { source, before, isClosed } = given;
+  const base = isClosed ? new Scope(new Map(), before.size) : before;
+  const scope = items.reduce((known, { name }) => known.with(name), base);
+  const byText = new Map(items.map(({ expression, name }) => [textOf(expression), name]));
+  const keys = orderBy.map(({ expression, isDescending }) => {
+    const told = replaced(expression, (part) => {
+      const name = byText.get(textOf(part));
+      return name === undefined ? undefined : { kind: 'variable', at: part.at, name };
+    });
+    return { value: compileExpression(told, { source, scope }), sign: isDescending ? -1 : 1 };
+  });
+  return (rows, run) => {
+    const sorted: { readonly made: Made; readonly keys: readonly Value[] }[] = [];
+    for (const made of rows) {
+      run.budget.hold();
+      const row = [...made.from.slice(0, before.size), ...nulls(before.size - made.from.length)];
+      const full = [...row, ...made.columns];
+      sorted.push({ made, keys: keys.map(({ value }) => value(full, run)) });
+    }
+    sorted.sort((a, b) => {
+      for (const [at, { sign }] of keys.entries()) {
+        const one = order(a.keys[at] ?? null, b.keys[at] ?? null) * sign;
+        if (one !== 0) return one;
+      }
+      return 0;
+    });
+    return sorted.map(({ made }) => made);
+  };
+}
+
+function compileCut({ skip, limit }: Projection, source: Source): Reorder {
+  const [from, most] = [skip, limit].map((bound) =>
+    bound === undefined ? undefined : compileCount(bound, source),
+  );
+  if (from === undefined && most === undefined) return (rows) => rows;
+  return function* cut(rows, run) {
+    const skipped = from?.(run) ?? 0;
+    const last = skipped + (most?.(run) ?? Number.POSITIVE_INFINITY);
+    if (last === skipped) return;
+    let at = 0;
+    for (const row of rows) {
+      at += 1;
+      if (at > skipped) yield row;
+      if (at >= last) return;
+    }
+  };
+}
+
+/** SKIP and LIMIT are constants or parameters. */
+function compileCount(expression: Expression, source: Source): (run: Run) => number {
+  const place = { source, scope: new Scope() };
+  const value = compileExpression(expression, place);
+  const fail = failAt(expression, place);
+  return (run) => {
+    const count = value([], run);
+    if (typeof count === 'bigint' && count >= 0n) return Number(count);
+    return fail('SKIP and LIMIT take an integer of 0 or more');
+  };
+}

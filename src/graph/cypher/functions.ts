@@ -1,0 +1,253 @@
+import { equals } from './compare.ts';
+import { Instant } from './instant.ts';
+import { bounded, floatText, type Fail } from './operators.ts';
+import {
+  CypherMap,
+  isList,
+  isNode,
+  isRelationship,
+  kindOf,
+  PathValue,
+  type Value,
+} from './values.ts';
+
+/** One function of the language: how many arguments it takes, and what it makes of them. */
+export interface CypherFunction {
+  readonly least: number;
+  readonly most: number;
+  /** With a null among its arguments it is null, and is not called. */
+  readonly isStrict: boolean;
+  call(values: readonly Value[], fail: Fail): Value;
+}
+
+type Call = (values: readonly Value[], fail: Fail) => Value;
+
+function strict(least: number, call: Call, most: number = least): CypherFunction {
+  return { least, most, isStrict: true, call };
+}
+
+function lenient(least: number, most: number, call: Call): CypherFunction {
+  return { least, most, isStrict: false, call };
+}
+
+const text = (call: (value: string) => Value): CypherFunction =>
+  strict(1, ([value = null], fail) => call(asText(value, fail)));
+
+const float = (call: (value: number) => number): CypherFunction =>
+  strict(1, ([value = null], fail) => call(asNumber(value, fail)));
+
+/** Elements a range may have. */
+const rangeMax = 1_000_000;
+
+/** Functions by their names in lower case; aggregates stand in aggregates.ts. */
+export const functions: Readonly<Record<string, CypherFunction>> = {
+  coalesce: lenient(1, 100, (values) => values.find((value) => value !== null) ?? null),
+  nullif: lenient(2, 2, ([a = null, b = null]) => (equals(a, b) === true ? null : a)),
+  exists: lenient(1, 1, ([value = null]) => value !== null),
+  id: strict(1, ([value = null], fail) => BigInt(asNode(value, fail).nid)),
+  elementid: strict(1, ([value = null], fail) => {
+    if (isRelationship(value)) return value.key;
+    return String(asNode(value, fail).nid);
+  }),
+  labels: strict(1, ([value = null], fail) => asNode(value, fail).labels),
+  type: strict(1, ([value = null], fail) => asRelationship(value, fail).type),
+  startnode: strict(1, ([value = null], fail) => asRelationship(value, fail).from),
+  endnode: strict(1, ([value = null], fail) => asRelationship(value, fail).to),
+  properties: strict(1, ([value = null], fail) => asMap(value, fail)),
+  keys: strict(1, ([value = null], fail) => [...asMap(value, fail).entries.keys()]),
+  nodes: strict(1, ([value = null], fail) => asPath(value, fail).nodes),
+  relationships: strict(1, ([value = null], fail) => asPath(value, fail).relationships),
+  length: strict(1, ([value = null], fail) => {
+    if (value instanceof PathValue) return BigInt(value.relationships.length);
+    return fail(`length() takes a path, and this is ${kindOf(value)}; use size()`);
+  }),
+  size: strict(1, ([value = null], fail) => {
+    if (isList(value)) return BigInt(value.length);
+    return BigInt(Array.from(asText(value, fail)).length);
+  }),
+  isempty: strict(1, ([value = null], fail) => {
+    if (isList(value)) return value.length === 0;
+    if (value instanceof CypherMap) return value.entries.size === 0;
+    return asText(value, fail) === '';
+  }),
+  head: strict(1, ([value = null], fail) => asList(value, fail)[0] ?? null),
+  last: strict(1, ([value = null], fail) => asList(value, fail).at(-1) ?? null),
+  tail: strict(1, ([value = null], fail) => asList(value, fail).slice(1)),
+  reverse: strict(1, ([value = null], fail) => {
+    if (isList(value)) return value.toReversed();
+    return Array.from(asText(value, fail)).reverse().join('');
+  }),
+  range: strict(2, range, 3),
+  tostring: lenient(1, 1, ([value = null], fail) => toText(value, fail)),
+  tointeger: lenient(1, 1, ([value = null], fail) => toInteger(value, fail)),
+  tofloat: lenient(1, 1, ([value = null], fail) => toFloat(value, fail)),
+  toboolean: lenient(1, 1, ([value = null], fail) => toBoolean(value, fail)),
+  toupper: text((value) => value.toUpperCase()),
+  upper: text((value) => value.toUpperCase()),
+  tolower: text((value) => value.toLowerCase()),
+  lower: text((value) => value.toLowerCase()),
+  trim: text((value) => value.trim()),
+  btrim: text((value) => value.trim()),
+  ltrim: text((value) => value.trimStart()),
+  rtrim: text((value) => value.trimEnd()),
+  char_length: text((value) => BigInt(Array.from(value).length)),
+  left: strict(2, ([value = null, count = null], fail) =>
+    Array.from(asText(value, fail)).slice(0, asCount(count, fail)).join(''),
+  ),
+  right: strict(2, ([value = null, count = null], fail) => {
+    const letters = Array.from(asText(value, fail));
+    return letters.slice(Math.max(0, letters.length - asCount(count, fail))).join('');
+  }),
+  substring: strict(
+    2,
+    ([value = null, start = null, length], fail) => {
+      const from = asCount(start, fail);
+      const to = length === undefined ? undefined : from + asCount(length, fail);
+      return Array.from(asText(value, fail)).slice(from, to).join('');
+    },
+    3,
+  ),
+  replace: strict(3, ([value = null, search = null, other = null], fail) =>
+    asText(value, fail).replaceAll(asText(search, fail), () => asText(other, fail)),
+  ),
+  split: strict(2, ([value = null, separator = null], fail) =>
+    asText(value, fail).split(asText(separator, fail)),
+  ),
+  abs: strict(1, ([value = null], fail) => {
+    if (typeof value === 'bigint') return value < 0n ? bounded(-value, fail) : value;
+    return Math.abs(asNumber(value, fail));
+  }),
+  sign: float((value) => Math.sign(value)),
+  ceil: float(Math.ceil),
+  floor: float(Math.floor),
+  round: strict(
+    1,
+    ([value = null, digits = 0n], fail) => {
+      const factor = 10 ** asCount(digits, fail);
+      return Math.floor(asNumber(value, fail) * factor + 0.5) / factor;
+    },
+    2,
+  ),
+  sqrt: float(Math.sqrt),
+  exp: float(Math.exp),
+  log: float(Math.log),
+  log10: float(Math.log10),
+  sin: float(Math.sin),
+  cos: float(Math.cos),
+  tan: float(Math.tan),
+  pi: strict(0, () => Math.PI),
+  e: strict(0, () => Math.E),
+  datetime: strict(1, ([value = null], fail) => toInstant(value, true, fail)),
+  date: strict(1, ([value = null], fail) => toInstant(value, false, fail)),
+};
+
+function range(values: readonly Value[], fail: Fail): Value {
+  const [first = 0n, last = 0n, step = 1n] = values.map((value) => {
+    if (typeof value === 'bigint') return value;
+    return fail(`range() takes integers, and this is ${kindOf(value)}`);
+  });
+  if (step === 0n) return fail('the step of range() is not 0');
+  const count = (last - first) / step + 1n;
+  if (count > BigInt(rangeMax)) return fail(`range() gives at most ${rangeMax} elements`);
+  const list: bigint[] = [];
+  for (let one = first; step > 0n ? one <= last : one >= last; one += step) list.push(one);
+  return list;
+}
+
+function toText(value: Value, fail: Fail): Value {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value === 'number') return floatText(value);
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  if (value instanceof Instant) return value.text;
+  return fail(`toString() takes no ${kindOf(value).replace(/^an? /, '')}`);
+}
+
+function toInteger(value: Value, fail: Fail): Value {
+  if (value === null || typeof value === 'bigint') return value;
+  if (typeof value === 'boolean') return value ? 1n : 0n;
+  if (typeof value === 'string') {
+    const trimmed = value.trim();
+    if (/^[+-]?\d+$/.test(trimmed)) return bounded(BigInt(trimmed), fail);
+    const number = Number(trimmed);
+    return trimmed === '' || !Number.isFinite(number) ? null : BigInt(Math.trunc(number));
+  }
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? bounded(BigInt(Math.trunc(value)), fail) : null;
+  return fail(`toInteger() takes no ${kindOf(value).replace(/^an? /, '')}`);
+}
+
+function toFloat(value: Value, fail: Fail): Value {
+  if (value === null || typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'string') {
+    const trimmed = value.trim();
+    const number = Number(trimmed);
+    return trimmed === '' || Number.isNaN(number) ? null : number;
+  }
+  return fail(`toFloat() takes no ${kindOf(value).replace(/^an? /, '')}`);
+}
+
+function toBoolean(value: Value, fail: Fail): Value {
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'bigint') return value !== 0n;
+  if (typeof value === 'string') {
+    const word = value.trim().toLowerCase();
+    return word === 'true' ? true : word === 'false' ? false : null;
+  }
+  return fail(`toBoolean() takes no ${kindOf(value).replace(/^an? /, '')}`);
+}
+
+function toInstant(value: Value, hasTime: boolean, fail: Fail): Value {
+  if (value instanceof Instant) {
+    if (value.hasTime === hasTime) return value;
+    return toInstant(hasTime ? `${value.text}T00:00:00Z` : value.text.slice(0, 10), hasTime, fail);
+  }
+  const instant = typeof value === 'string' ? Instant.parse(value) : undefined;
+  if (instant === undefined) return fail('this is no date or time in the form of ISO 8601');
+  return instant.hasTime === hasTime ? instant : toInstant(instant, hasTime, fail);
+}
+
+function asText(value: Value, fail: Fail): string {
+  return typeof value === 'string'
+    ? value
+    : fail(`a string is expected, and this is ${kindOf(value)}`);
+}
+
+function asNumber(value: Value, fail: Fail): number {
+  if (typeof value === 'bigint' || typeof value === 'number') return Number(value);
+  return fail(`a number is expected, and this is ${kindOf(value)}`);
+}
+
+function asCount(value: Value, fail: Fail): number {
+  if (typeof value === 'bigint' && value >= 0n) return Number(value);
+  return fail(`an integer of 0 or more is expected, and this is ${kindOf(value)}`);
+}
+
+function asList(value: Value, fail: Fail): readonly Value[] {
+  return isList(value) ? value : fail(`a list is expected, and this is ${kindOf(value)}`);
+}
+
+function asNode(value: Value, fail: Fail): Extract<Value, { readonly kind: 'node' }> {
+  return isNode(value) ? value : fail(`a node is expected, and this is ${kindOf(value)}`);
+}
+
+function asRelationship(
+  value: Value,
+  fail: Fail,
+): Extract<Value, { readonly kind: 'relationship' }> {
+  return isRelationship(value)
+    ? value
+    : fail(`a relationship is expected, and this is ${kindOf(value)}`);
+}
+
+function asPath(value: Value, fail: Fail): PathValue {
+  return value instanceof PathValue
+    ? value
+    : fail(`a path is expected, and this is ${kindOf(value)}`);
+}
+
+function asMap(value: Value, fail: Fail): CypherMap {
+  if (value instanceof CypherMap) return value;
+  if (isNode(value) || isRelationship(value)) return value.properties;
+  return fail(`a map, node or relationship is expected, and this is ${kindOf(value)}`);
+}

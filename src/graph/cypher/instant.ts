@@ -1,0 +1,92 @@
+const nanosPerSecond = 1_000_000_000n;
+const canonical = /^(-?\d{4,6}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
+const written =
+  /^(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?(?:\[[\w/+-]+\])?)?$/;
+
+/** A date or a moment, in UTC, to the nanosecond. */
+export class Instant {
+  /** Nanoseconds since 1970. */
+  readonly nanos: bigint;
+  readonly hasTime: boolean;
+
+  constructor(nanos: bigint, hasTime: boolean) {
+    this.nanos = nanos;
+    this.hasTime = hasTime;
+  }
+
+  /** ISO 8601; without a zone it is UTC. Undefined for what is none. */
+  static parse(text: string): Instant | undefined {
+    const exact = canonical.exec(text);
+    if (exact !== null) return fromParts(`${exact[1]}T${exact[2]}Z`, exact[3]);
+    const parts = written.exec(text);
+    if (parts === null) return undefined;
+    const [, year, month, day, hour, minute = '00', second = '00', fraction, zone = 'Z'] = parts;
+    if (hour === undefined) {
+      const midnight = fromParts(`${year}-${month}-${day}T00:00:00Z`, undefined);
+      return midnight === undefined ? undefined : new Instant(midnight.nanos, false);
+    }
+    const offset = zone === 'Z' ? zone : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
+    return fromParts(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`, fraction);
+  }
+
+  /** RFC 3339 with nine fraction digits, or the date alone. */
+  get text(): string {
+    const date = this.#date;
+    if (!this.hasTime) return date.toISOString().slice(0, 10);
+    return `${date.toISOString().slice(0, 19)}.${String(this.#fraction).padStart(9, '0')}Z`;
+  }
+
+  /** A member such as `year` or `epochMillis`; undefined for one that it has not. */
+  member(name: string): bigint | undefined {
+    const date = this.#date;
+    switch (name) {
+      case 'year':
+        return BigInt(date.getUTCFullYear());
+      case 'month':
+        return BigInt(date.getUTCMonth() + 1);
+      case 'day':
+        return BigInt(date.getUTCDate());
+      case 'hour':
+        return BigInt(date.getUTCHours());
+      case 'minute':
+        return BigInt(date.getUTCMinutes());
+      case 'second':
+        return BigInt(date.getUTCSeconds());
+      case 'millisecond':
+        return this.#fraction / 1_000_000n;
+      case 'microsecond':
+        return this.#fraction / 1000n;
+      case 'nanosecond':
+        return this.#fraction;
+      case 'epochSeconds':
+        return this.#seconds;
+      case 'epochMillis':
+        return this.#seconds * 1000n + this.#fraction / 1_000_000n;
+      case 'dayOfWeek':
+      case 'weekDay':
+        return BigInt(date.getUTCDay() === 0 ? 7 : date.getUTCDay());
+      default:
+        return undefined;
+    }
+  }
+
+  get #seconds(): bigint {
+    const whole = this.nanos / nanosPerSecond;
+    return this.nanos < 0n && whole * nanosPerSecond !== this.nanos ? whole - 1n : whole;
+  }
+
+  get #fraction(): bigint {
+    return this.nanos - this.#seconds * nanosPerSecond;
+  }
+
+  get #date(): Date {
+    return new Date(Number(this.#seconds) * 1000);
+  }
+}
+
+function fromParts(text: string, fraction: string | undefined): Instant | undefined {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) return undefined;
+  const nanos = BigInt((fraction ?? '').padEnd(9, '0'));
+  return new Instant(BigInt(ms) * 1_000_000n + nanos, true);
+}

@@ -1,0 +1,96 @@
+import type { Clock } from '#base';
+import { queryTimeout, queryTooLarge } from '../errors.ts';
+import type { QueryResult } from '../store.ts';
+import { compilePatternPredicate, compileShortestPath } from './compile-match.ts';
+import { compileQuery, compileSubquery, type CompiledQuery } from './compile-query.ts';
+import { parseCypher } from './parse-query.ts';
+import { Scope, Source, type InnerCompilers } from './scope.ts';
+import { jsonOf, valueOf } from './values.ts';
+import type { Budget, GraphView } from './view.ts';
+
+export interface CypherRequest {
+  readonly text: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export interface CypherLimits {
+  /** Rows that are answered; `hasMore` says that others were left out. */
+  readonly rows: number;
+  /** Bytes of the answer as JSON, roughly; the row that passes it is the last. */
+  readonly bytes: number;
+  readonly timeMs: number;
+  /** Rows and groups that one query may hold in memory while it sorts, groups and collects. */
+  readonly held: number;
+}
+
+/** Compiled queries that are kept; the least recently used goes first. */
+const compiledMax = 200;
+/** Steps of the work between two looks at the clock. */
+const ticksPerLook = 512;
+
+const inner: InnerCompilers = {
+  pattern: compilePatternPredicate,
+  shortestPath: compileShortestPath,
+  subquery: compileSubquery,
+};
+
+/** Compiles once per text, runs within its limits. */
+export class CypherRunner {
+  readonly #clock: Clock;
+  readonly #compiled = new Map<string, CompiledQuery>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  run(
+    view: GraphView,
+    { text, parameters }: CypherRequest,
+    limits: CypherLimits,
+    isCancelled: () => boolean = () => false,
+  ): QueryResult {
+    const { columns = [], pipe } = this.#compile(text);
+    const values = new Map(
+      Object.entries(parameters).map(([name, value]) => [name, valueOf(value)]),
+    );
+    const run = { view, parameters: values, budget: this.#budget(limits, isCancelled) };
+    const rows: unknown[][] = [];
+    let bytes = 0;
+    for (const row of pipe([[]], run)) {
+      if (rows.length >= limits.rows || bytes > limits.bytes)
+        return { columns, rows, hasMore: true };
+      const told = row.map(jsonOf);
+      bytes += JSON.stringify(told).length;
+      rows.push(told);
+    }
+    return { columns, rows, hasMore: false };
+  }
+
+  #compile(text: string): CompiledQuery {
+    const known = this.#compiled.get(text);
+    this.#compiled.delete(text);
+    const compiled = known ?? compileQuery(parseCypher(text), new Source(text, inner), new Scope());
+    this.#compiled.set(text, compiled);
+    const [oldest] = this.#compiled.keys();
+    if (this.#compiled.size > compiledMax && oldest !== undefined) this.#compiled.delete(oldest);
+    return compiled;
+  }
+
+  #budget({ timeMs, held: heldMax }: CypherLimits, isCancelled: () => boolean): Budget {
+    const deadline = this.#clock.monotonic() + timeMs;
+    let ticks = 0;
+    let held = 0;
+    return {
+      tick: () => {
+        ticks += 1;
+        if (ticks % ticksPerLook !== 0) return;
+        if (isCancelled() || this.#clock.monotonic() > deadline)
+          throw queryTimeout({ name: 'cypher', limitMs: timeMs });
+      },
+      hold() {
+        held += 1;
+        if (held > heldMax) throw queryTooLarge({ held: heldMax });
+      },
+    };
+  }
+}

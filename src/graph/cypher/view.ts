@@ -1,0 +1,32 @@
+import type { NodeValue, RelationshipValue } from './values.ts';
+
+export type Direction = 'out' | 'in' | 'both';
+
+export interface Neighbour {
+  readonly relationship: RelationshipValue;
+  readonly node: NodeValue;
+}
+
+/** What a query may see of a graph: the workspaces of its caller and nothing else, at one instant. Nodes of one id are one object or equal ones. */
+export interface GraphView {
+  /** All nodes, or those with a label. */
+  nodes(label: string | undefined): Iterable<NodeValue>;
+  /** How many `nodes` gives, or more; to begin at the smaller end. */
+  countNodes(label: string | undefined): number;
+  /** The nodes of this id, one per workspace. */
+  nodesById(id: string): readonly NodeValue[];
+  /** `types` undefined: all. A loop comes once. */
+  neighbours(
+    node: NodeValue,
+    direction: Direction,
+    types: readonly string[] | undefined,
+  ): Iterable<Neighbour>;
+}
+
+/** What a run may use up, and when it must stop. */
+export interface Budget {
+  /** Called for each step of the work; throws when the time is over or nobody waits any more. */
+  tick(): void;
+  /** Called for each row that is held in memory; throws above the bound. */
+  hold(): void;
+}
