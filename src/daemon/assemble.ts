@@ -9,6 +9,7 @@ import { openLocalObjects, type ObjectStore } from '#objects';
 import {
   openQueue,
   type GraphBond,
+  type LogLifeCycle,
   type QueueBackend,
   type QueueLedger,
   type QueueTotals,
@@ -22,12 +23,14 @@ import {
 import type { BoundRoot } from '#roots';
 import { openGuardedState, type LmdbState } from '#state';
 import type { Closers } from './closers.ts';
-import { graphWalBytes, queueSettings } from './settings.ts';
+import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
 
 /** The stores of a root, open and recovered. */
 export interface Stores {
   readonly queue: QueueBackend & QueueLedger;
   readonly bond: GraphBond;
+  /** What only a queue of log files can do (ING-102). */
+  readonly lifeCycle: LogLifeCycle;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
@@ -97,14 +100,16 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     graphId: graph.graphId,
     limits: queueSettings(config),
     fsync: config['queue.fsync'],
+    compaction: compactionSettings(config),
     lockWarnMs: config['lock.warn_ms'],
     logHandlesMax: needs.logHandlesMax,
   });
   closers.add('queue', () => queue.close());
-  const { bond } = queue;
+  const { bond, lifeCycle } = queue;
   return {
     queue,
     bond,
+    lifeCycle,
     graph,
     objects,
     expectedGraphId: bond.graphId ?? graph.graphId,

@@ -32,12 +32,13 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const { clock, chance, options } = ground;
   const { root, permit, control, stores, tokens } = needs;
   const { config } = options.loaded;
-  const { queue, bond, graph, objects, expectedGraphId } = stores;
+  const { queue, bond, lifeCycle, graph, objects, expectedGraphId } = stores;
   const rootId = root.marker.storageRootId;
   const drain = createDrain(
     {
       queue,
       ledger: queue,
+      lifeCycle,
       graph,
       objects,
       permit,
