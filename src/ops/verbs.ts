@@ -1,6 +1,7 @@
 import { graphAdoptVerb } from './adopt-verb.ts';
 import { backupCreateVerb } from './backup-verb.ts';
 import { auditListVerb } from './audit-verbs.ts';
+import { queueCompactAllVerb, queueCompactVerb } from './compact-verbs.ts';
 import {
   deadDiscardVerb,
   deadListVerb,
@@ -43,6 +44,8 @@ export const verbs: readonly Verb[] = [
   deadRequeueVerb,
   deadRequeueSessionVerb,
   deadDiscardVerb,
+  queueCompactVerb,
+  queueCompactAllVerb,
   tokensAddVerb,
   tokensListVerb,
   tokensRevokeVerb,
