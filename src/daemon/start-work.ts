@@ -81,13 +81,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     tokens,
     operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
-    versions: {
-      product: options.version,
-      protocol: queue.protocolVersion,
-      offsetRecord: 2,
-      cursorSchema: 1,
-      controlSchema: controlSchemaVersion,
-    },
+    versions: versionsOf(options.version, queue.protocolVersion),
     limits: publishedLimits(config, graph.spillBytes),
     adopt: (order) => adoptGraph({ bond, ledger: queue, graph, permit, rootId, drain }, order),
     backup: (order) => backups.create(order),
@@ -99,4 +93,15 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     },
   };
   return { ingest, context, drain, backups };
+}
+
+/** Versions of everything that is stored or spoken (ING-904). */
+function versionsOf(product: string, protocol: string): OpsContext['versions'] {
+  return {
+    product,
+    protocol,
+    offsetRecord: 2,
+    cursorSchema: 1,
+    controlSchema: controlSchemaVersion,
+  };
 }
