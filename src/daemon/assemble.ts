@@ -10,6 +10,7 @@ import {
   openQueue,
   type BatchItem,
   type GraphBond,
+  type LogLifeCycle,
   type LogRepair,
   type QueueBackend,
   type QueueLedger,
@@ -26,7 +27,7 @@ import type { Key } from '#record';
 import type { BoundRoot } from '#roots';
 import { openGuardedState, type LmdbState } from '#state';
 import type { Closers } from './closers.ts';
-import { graphWalBytes, queueSettings } from './settings.ts';
+import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
 
 /** The stores of a root, open and recovered. */
 export interface Stores {
@@ -34,6 +35,8 @@ export interface Stores {
   readonly bond: GraphBond;
   /** What mends the logs of this queue. */
   readonly logs: LogRepair;
+  /** What only a queue of log files can do (ING-102). */
+  readonly lifeCycle: LogLifeCycle;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
@@ -106,15 +109,17 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     graphId: graph.graphId,
     limits: queueSettings(config),
     fsync: config['queue.fsync'],
+    compaction: compactionSettings(config),
     lockWarnMs: config['lock.warn_ms'],
     logHandlesMax: needs.logHandlesMax,
   });
   closers.add('queue', () => queue.close());
-  const { bond } = queue;
+  const { bond, lifeCycle } = queue;
   return {
     queue,
     bond,
     logs: queue,
+    lifeCycle,
     graph,
     objects,
     expectedGraphId: bond.graphId ?? graph.graphId,

@@ -1,8 +1,10 @@
 import type { Chance, Clock } from '#base';
 import { memoryDisk, stagingNames, type Disk, type MemoryDisk } from '#disk';
+import type { KeyLocks } from '#queue';
 import { labPermit, labRootId, type FencePermit } from '#fence';
 import {
   openFilesystemQueue,
+  type CompactionLimits,
   type FilesystemQueue,
   type FilesystemQueueLimits,
 } from '#queue-backends/filesystem';
@@ -36,6 +38,8 @@ export interface LabQueueOptions {
   readonly rootId?: string;
   readonly graphId?: string;
   readonly fsync?: 'group' | 'none';
+  readonly compaction?: CompactionLimits;
+  readonly aroundLocks?: (table: KeyLocks) => KeyLocks;
 }
 
 /** A disk with the root's folder on it. */
@@ -60,6 +64,8 @@ export function openLabQueue(options: LabQueueOptions = {}): Promise<FilesystemQ
     ...(options.graphId === undefined ? {} : { graphId: options.graphId }),
     limits: { ...smallLimits, ...options.limits },
     fsync: options.fsync ?? 'group',
+    ...(options.aroundLocks === undefined ? {} : { aroundLocks: options.aroundLocks }),
+    ...(options.compaction === undefined ? {} : { compaction: options.compaction }),
     lockWarnMs: 2000,
   });
 }

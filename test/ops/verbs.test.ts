@@ -3,6 +3,7 @@ import { verbs, type Caller } from '#ops';
 import { opsAudited, type OpsAudited } from '#signals';
 import { contradiction, note, notes } from '../drain/drain-fixture.ts';
 import { testKey, testRecord } from '../support/queue-fixtures.ts';
+import { checkCompactVerbs } from './compact-verb.ts';
 import { others, openOps, operator, stranger, type OpsFixture, type Row } from './ops-fixture.ts';
 const open: OpsFixture[] = [];
 const called = new Set<string>(others);
@@ -36,7 +37,6 @@ async function audits(act: () => Promise<unknown>): Promise<readonly OpsAudited[
   }
   return told;
 }
-
 async function letterIds({ call }: OpsFixture): Promise<readonly string[]> {
   const letters = (await call('dead list'))['dead_letters'] as readonly Row[];
   return letters.map(({ id }) => String(id));
@@ -437,12 +437,12 @@ describe('tokens', () => {
     });
   });
 });
-
 it('shows what an adopt would do, and tells of a backup line by line (ING-542)', async () => {
   const { call } = await openHere();
   expect(await call('graph adopt', { key: 'w~a' })).toMatchObject({ dry_run: true, count: 1 });
   expect((await call('backup create', { path: '/b' }))['text']).toContain('{"done":{"path":"/b"');
 });
+it('compacts logs, one or all, and says why not', () => checkCompactVerbs(openHere));
 describe('the list of verbs', () => {
   it('has each name and each route once', () => {
     const names = verbs.map(({ name }) => name);

@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+import { compactionRefused, type CompactionReport } from '#queue';
+import type { Compaction } from '#ops';
+import type { Key } from '#record';
+import { note } from '../drain/drain-fixture.ts';
+import { testKey } from '../support/queue-fixtures.ts';
+import type { OpsFixture, openOps } from './ops-fixture.ts';
+
+/** Logs of which some are worth a compaction; notes what was asked for. */
+function compactionOf(worthIt: readonly string[], asked: (readonly [Key, number])[]): Compaction {
+  return {
+    minBytes: 1024,
+    logs: {
+      async compactCommittedPrefix(key, minBytes): Promise<CompactionReport> {
+        asked.push([key, minBytes]);
+        if (!worthIt.includes(key)) throw compactionRefused({ key, reason: 'it is small' });
+        return { key, generation: 1, removedBytes: 5000, keptBytes: 12 };
+      },
+    },
+  };
+}
+
+/** One session, all of them, what is refused, and a queue that has no logs (ING-813). */
+export async function checkCompactVerbs(
+  openHere: (options?: Parameters<typeof openOps>[0]) => Promise<OpsFixture>,
+): Promise<void> {
+  const asked: (readonly [Key, number])[] = [];
+  const compaction = compactionOf([testKey('a')], asked);
+  const { call, post } = await openHere({ context: { compaction } });
+  await post(note('a', 1), note('b', 1));
+  const done = { key: testKey('a'), generation: 1, removed_bytes: 5000, kept_bytes: 12 };
+  expect(await call('queue compact', { session: 'a', min_bytes: 7 })).toMatchObject(done);
+  const refused = call('queue compact', { session: 'b' });
+  await expect(refused).rejects.toMatchObject({
+    code: 'COMPACTION_REFUSED',
+    disposition: 'reject',
+  });
+  expect(asked).toEqual([
+    [testKey('a'), 7],
+    [testKey('b'), 1024],
+  ]);
+  const page = await call('queue compact all', { limit: 1 });
+  expect(page).toMatchObject({
+    compacted: [done],
+    removed_bytes: 5000,
+    next_page_token: testKey('a'),
+  });
+  const rest = await call('queue compact all', { page_token: String(page['next_page_token']) });
+  expect(rest).toMatchObject({ compacted: [], removed_bytes: 0 });
+  const bare = await openHere();
+  await expect(bare.call('queue compact all')).rejects.toMatchObject({
+    code: 'CAPABILITY_MISSING',
+  });
+}
