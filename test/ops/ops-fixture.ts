@@ -40,10 +40,10 @@ export function verbOf(name: string): Verb {
 
 const called = new Set<string>();
 
-/** Verbs over damaged logs: on a queue of log files, in quarantine-verbs.test.ts. */
+/** Verbs over damaged logs: on a queue of log files, in quarantine-verbs.test.ts; Cypher: in cypher.test.ts. */
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
-  .filter((name) => /^quarantine |^queue /.test(name));
+  .filter((name) => /^quarantine |^queue |cypher$/.test(name));
 
 export async function openOps(
   options: FixtureOptions & { readonly context?: Partial<OpsContext> } = {},

@@ -239,9 +239,6 @@ describe('graph', () => {
     expect(await fixture.call('graph digest')).toEqual(await fixture.graph.digest());
     expect(await fixture.call('graph stats')).toMatchObject({ labels: { Session: 3 } });
     expect(await fixture.call('graph check')).toMatchObject({ findings: [], placeholder_runs: 0 });
-    const query = 'MATCH (s:Session) RETURN min(s.session_id) AS s';
-    expect(await fixture.call('graph cypher', { query })).toMatchObject({ rows: [['a']] });
-    expect(await fixture.call('cypher', { query })).toEqual({ results: [{ s: 'a' }] });
     const { text } = await fixture.call('graph export');
     expect(String(text).split('\n')[0]).toMatch(/^\{"node":/);
   });
