@@ -21,7 +21,7 @@ export function troubleOf(engine: Engine): readonly QueueTrouble[] {
       engine,
       filler.trouble,
       'a session file cannot be written',
-      'its records are safe in the journal, and appends go on',
+      'its records are safe in the journal',
     ),
     ...fromFault(
       engine,
@@ -33,13 +33,13 @@ export function troubleOf(engine: Engine): readonly QueueTrouble[] {
       engine,
       indexer.trouble,
       'the state store cannot be written',
-      'event ids are safe in the journal, and appends go on',
+      'event ids are safe in the journal',
     ),
     ...fromFault(
       engine,
       checkpointTrouble,
       'a checkpoint failed',
-      'its frames stay in the journal, which grows meanwhile, and appends go on',
+      'its frames stay in the journal, which grows meanwhile',
     ),
   ];
 }

@@ -1,3 +1,4 @@
+import { getSystemErrorName } from 'node:util';
 import { isMillraceError, messageOf } from '#base';
 import { platformCode } from './platform-error.ts';
 
@@ -40,7 +41,7 @@ const words: Readonly<Record<string, readonly [what: string, cure: string]>> = {
 export function diskFaultOf(error: unknown): DiskFaultWords | undefined {
   let cause: unknown = error;
   for (let depth = 0; depth < depthMax && cause instanceof Error; depth += 1) {
-    const code = platformCode(cause);
+    const code = platformCode(cause) ?? numberedCode(cause);
     const found = code === undefined ? undefined : words[code];
     if (code !== undefined && found !== undefined) return { code, what: found[0], cure: found[1] };
     cause = cause.cause;
@@ -52,6 +53,13 @@ function reasonOf(error: unknown): string {
   const reason = isMillraceError(error) ? error.details['reason'] : undefined;
   if (typeof reason === 'string') return reason;
   return messageOf((error instanceof Error ? error.cause : undefined) ?? error);
+}
+
+/** Libraries in native code tell the platform's number of an error and not its name. */
+function numberedCode(error: Error): string | undefined {
+  const number = 'code' in error ? error.code : undefined;
+  const isErrno = typeof number === 'number' && Number.isInteger(number) && number > 0;
+  return isErrno ? getSystemErrorName(-number) : undefined;
 }
 
 /** Causes are few; a ring of them would hold us. */

@@ -211,7 +211,8 @@ class OpenState implements LmdbState {
     } catch (error) {
       for (const wake of this.#onFailure) wake(false);
       if (isMillraceError(error)) throw error;
-      throw this.#unavailable(await commitFailureOf(error), error);
+      const { reason, cause } = await commitFailureOf(error);
+      throw this.#unavailable(reason, cause);
     }
   }
 

@@ -20,6 +20,13 @@ describe('a fault of the disk', () => {
     expect(diskFaultOf(outer)?.code).toBe('ENOSPC');
   });
 
+  it('is known by its number too, as libraries in native code tell it', () => {
+    const cause = Object.assign(new Error('Read-only file system'), { code: 30 });
+    expect(describeDiskFault(queueWriteFailed({ reason: 'x' }, cause)).what).toContain('EROFS');
+    expect(diskFaultOf(Object.assign(new Error('x'), { code: -30_793 }))).toBeUndefined();
+    expect(diskFaultOf(Object.assign(new Error('x'), { code: 30.5 }))).toBeUndefined();
+  });
+
   it('is none where a file is missing, a name is taken or a program is wrong', () => {
     for (const code of ['ENOENT', 'EEXIST', 'EBADF', 'EINVAL'])
       expect(diskFaultOf(platformError(code, 'open', '/x'))).toBeUndefined();

@@ -101,11 +101,11 @@ async function drainAll(): Promise<boolean> {
     const readyMs = Math.round(performance.now() - began);
     const afterStart = highestResidentMib(daemon.pid);
     const books = await readBooks(daemon.url);
-    for (let isIdle = false; !isIdle;)
-      isIdle = await waitUntilIdle(daemon.url, 60_000).then(
-        () => true,
-        () => false,
-      );
+    const gone = daemon.exited().then((code) => {
+      throw new Error(`the daemon ended with ${code}:\n${daemon.output()}`);
+    });
+    await Promise.race([gone, untilIdle(daemon.url)]);
+    gone.catch(() => undefined);
     const { applied, residual } = await readBooks(daemon.url);
     const highest = highestResidentMib(daemon.pid);
     const code = await daemon.stop();
@@ -122,6 +122,14 @@ async function drainAll(): Promise<boolean> {
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
+}
+
+async function untilIdle(url: string): Promise<void> {
+  for (let isIdle = false; !isIdle;)
+    isIdle = await waitUntilIdle(url, 60_000).then(
+      () => true,
+      () => false,
+    );
 }
 
 function highestResidentMib(pid: number): number {

@@ -29,6 +29,11 @@ const suites: readonly ServiceSuite[] = [
     files: ['test/services/small-file-system.test.ts'],
     missing: cannotMount,
   },
+  {
+    needs: 'a file system that can be made read-only (ext4 on a loop device)',
+    files: ['test/services/read-only-file-system.test.ts'],
+    missing: cannotLoop,
+  },
 ];
 
 function cannotMount(): string | undefined {
@@ -41,6 +46,29 @@ function cannotMount(): string | undefined {
     return undefined;
   } finally {
     rmdirSync(place);
+  }
+}
+
+function cannotLoop(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-loop-'));
+  const image = join(folder, 'image');
+  const steps: readonly (readonly string[])[] = [
+    ['truncate', '-s', '8M', image],
+    ['mkfs.ext4', '-q', image],
+    ['mkdir', join(folder, 'place')],
+    ['mount', '-o', 'loop', image, join(folder, 'place')],
+    ['findmnt', '-n', join(folder, 'place')],
+  ];
+  try {
+    for (const [command = '', ...args] of steps) {
+      const ran = spawnSync(command, args, { encoding: 'utf8' });
+      if (ran.status !== 0)
+        return `${command} does not work here: ${ran.error?.message ?? ran.stderr.trim()}`;
+    }
+    return undefined;
+  } finally {
+    spawnSync('umount', [join(folder, 'place')]);
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -92,12 +92,18 @@ describe('a root on a small file system', () => {
       const root = join(place, 'root');
       const daemon = await startDaemon({ root });
       try {
-        const { acknowledged, refusal } = await fill(daemon, 'a');
+        let acknowledged = 0;
+        // A refusal may be for the room that the backlog needs: then there is more once it has drained.
+        for (let round = 0; round < 100; round += 1) {
+          const filled = await fill(daemon, `a${round}-`);
+          acknowledged += filled.acknowledged;
+          expect(filled.refusal.status).toBe(503);
+          expect(filled.refusal.retryAfter).toBeGreaterThanOrEqual(1);
+          await waitUntilIdle(daemon.url);
+          if (filled.acknowledged === 0) break;
+        }
         expect(acknowledged).toBeGreaterThan(100);
-        expect(refusal.status).toBe(503);
-        expect(refusal.retryAfter).toBeGreaterThanOrEqual(1);
         await untilReady(daemon, false);
-        await waitUntilIdle(daemon.url);
         expect(await readBooks(daemon.url)).toMatchObject({
           accepted: acknowledged,
           applied: acknowledged,

@@ -108,7 +108,7 @@ describe('session files that cannot be written', () => {
         for (const { isRefusing, message } of troubles) {
           expect(isRefusing).toBe(false);
           expect(message).toContain(wordsOf[code]);
-          expect(message).toContain('appends go on');
+          expect(message).toContain('in the journal');
         }
         await append(queue, ...numbered('t', 1, 1));
         disk.heal();
