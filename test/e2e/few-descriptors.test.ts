@@ -38,6 +38,10 @@ describe('a daemon with few file descriptors', () => {
             if (status === 202 || status === 200) continue;
             if (status !== undefined) refusals.add(status);
             left.push(at);
+            // As a client that is told "later" does.
+            await new Promise((resolve) => {
+              setTimeout(resolve, 50);
+            });
           }
         };
         await Promise.all(Array.from({ length: 80 }, sender));
