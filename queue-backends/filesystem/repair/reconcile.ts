@@ -131,10 +131,13 @@ export async function reconcileAllDead(
 
 async function pause(engine: Engine, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
+  const onAbort = (): void => resolve();
   const timer = engine.options.clock.after(pauseMs, resolve);
-  signal.addEventListener('abort', () => resolve(), { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   await promise;
   timer.cancel();
+  // One pause per 64 keys: left behind, the listeners of a big root would be thousands.
+  signal.removeEventListener('abort', onAbort);
 }
 
 /** Without a lock, and so only a hint: what matters is looked at again under it. */
