@@ -5,6 +5,7 @@ import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
 import { createIngest } from '#ingest';
 import { createOperations, type Degradation, type OpsContext } from '#ops';
+import { cursorSchema } from '#record';
 import type { BoundRoot } from '#roots';
 import { controlSchemaVersion, type ControlDatabase } from '#control';
 import type { Stores } from './assemble.ts';

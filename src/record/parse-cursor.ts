@@ -30,8 +30,11 @@ function isMapOf(isValue: Check): Check {
 
 type MemberChecks = Readonly<Record<string, Check>>;
 
+/** Newest cursor that this program reads. */
+export const cursorSchema = 1;
+
 const topMembers: MemberChecks = {
-  schema: (value) => value === 1,
+  schema: (value) => value === cursorSchema,
   terminal_seen: (value) => typeof value === 'boolean',
 };
 
@@ -71,6 +74,9 @@ const layers: Readonly<Record<string, MemberChecks>> = {
  */
 export function parseCursor(value: unknown): ParsedCursor {
   if (!isObject(value)) return { fault: 'it is not an object' };
+  const { schema } = value;
+  if (isCount(schema) && Number(schema) > cursorSchema)
+    return { fault: `its schema ${Number(schema)} is newer than ${cursorSchema}` };
   const top = firstFault(value, topMembers, '');
   if (top !== undefined) return { fault: top };
   for (const [layer, members] of Object.entries(layers)) {

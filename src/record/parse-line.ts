@@ -32,6 +32,8 @@ function readObject(bytes: Uint8Array): { readonly object: JsonObject } | LineFa
 
 function lineOf(line: JsonObject, key: Key): ParsedLine {
   const { v, id, derived, at, by, ev, data, more } = line;
+  if (typeof v === 'number' && v > lineVersion)
+    return { fault: `line version ${v} is newer than ${lineVersion}` };
   if (v !== lineVersion)
     return { fault: `line version ${JSON.stringify(v)} is not ${lineVersion}` };
   const session = line['sid'] ?? keyParts(key)?.session;

@@ -50,14 +50,18 @@ export async function readLetterLines(
   return lines;
 }
 
-/** Undefined for bytes that are no line of a dead-letter file. */
+/** Newest line that this program reads. */
+const lineVersion = 1;
+
+/** Undefined for bytes that are no line of a dead-letter file, and for a line of a newer version: half of it would mislead. */
 export function parseLetterLine(bytes: Uint8Array): DeadLine | OutcomeLine | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     const value = JSON.parse(text) as DeadLine | OutcomeLine | null;
-    return value !== null && typeof value === 'object' && typeof value.id === 'string'
-      ? value
-      : undefined;
+    if (value === null || typeof value !== 'object' || typeof value.id !== 'string')
+      return undefined;
+    const version: number = value.v;
+    return version > lineVersion ? undefined : value;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
     throw error;
