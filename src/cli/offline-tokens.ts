@@ -75,6 +75,7 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     tokens,
     operations,
     clock: systemClock,
+    startedMs: 0,
     limits: {},
     get queue() {
       return absent();

@@ -83,6 +83,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get clock() {
       return behind().clock;
     },
+    get startedMs() {
+      return behind().startedMs;
+    },
     get versions() {
       return behind().versions;
     },

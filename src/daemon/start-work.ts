@@ -32,7 +32,7 @@ export interface StartedWork extends Work {
 /** Of everything that is stored or spoken (ING-904). */
 function versionsOf(product: string, protocol: string): OpsContext['versions'] {
   const controlSchema = controlSchemaVersion;
-  return { product, protocol, offsetRecord: 2, cursorSchema: 1, controlSchema };
+  return { product, protocol, offsetRecord: 2, cursorSchema, controlSchema };
 }
 
 /** Joins the stores with what works on them; nothing runs yet. */
@@ -88,6 +88,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     repair: createKeyRepair({ logs, graph, permit, rootId, drain }),
     operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
+    startedMs: clock.monotonic(),
     versions: versionsOf(options.version, queue.protocolVersion),
     limits: publishedLimits(config, graph.spillBytes),
     adopt: (order) => adoptGraph({ bond, ledger: queue, graph, permit, rootId, drain }, order),

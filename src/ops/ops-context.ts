@@ -47,6 +47,8 @@ export interface OpsContext {
   /** What mends a damaged key; undefined for a queue that is no log. */
   readonly repair: KeyRepair | undefined;
   readonly clock: Clock;
+  /** Monotonic, ms. */
+  readonly startedMs: number;
   readonly versions: Versions;
   /** What is published of the configuration (`/v1/limits`): key of config → value. */
   readonly limits: Readonly<Record<string, string | number | null>>;

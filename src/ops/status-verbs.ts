@@ -38,7 +38,10 @@ const statusOutput = Type.Object({
   version: Type.String(),
   /** The predecessor's names for the same (ING-948). */
   server_version: Type.String(),
+  uptime_seconds: Type.Number(),
   active_sessions: Type.Integer(),
+  /** Of whatever store holds the graph. */
+  neo4j_connected: Type.Boolean(),
   metrics: Type.Object({
     accepted_total: Type.Integer(),
     written_total: Type.Integer(),
@@ -126,7 +129,9 @@ export const statusVerb: Verb = defineVerb({
           : { path: facts.path, free_bytes: facts.freeBytes, total_bytes: facts.totalBytes },
       version: product,
       server_version: product,
+      uptime_seconds: Math.round(context.clock.monotonic() - context.startedMs) / 1000,
       active_sessions: books.sessions.active,
+      neo4j_connected: !degraded.some(({ code }) => code.startsWith('GRAPH_')),
       metrics: {
         accepted_total: books.accepted,
         written_total: books.applied,

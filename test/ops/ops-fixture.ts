@@ -70,6 +70,7 @@ export async function openOps(
     repair: undefined,
     operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
+    startedMs: clock.monotonic(),
     versions: {
       product: '0.1.0',
       protocol: queue.protocolVersion,
