@@ -42,7 +42,7 @@ export async function findSession(
   const candidates =
     workspace === undefined
       ? await byIdAlone(context, session)
-      : [await context.ledger.keyStatus(encodeKey(workspace, session))];
+      : await byBothIds(context, workspace, session);
   const found = candidates.filter(
     (status): status is KeyStatus => status !== undefined && maySee(caller, status.workspace),
   );
@@ -51,6 +51,17 @@ export async function findSession(
   if (found.length > 1)
     throw sessionAmbiguous({ session, workspaces: found.map((status) => status.workspace) });
   return first;
+}
+
+/** A root has keys of one encoding; which one, the backend knows. */
+async function byBothIds(
+  context: OpsContext,
+  workspace: string,
+  session: string,
+): Promise<readonly (KeyStatus | undefined)[]> {
+  const plain = await context.ledger.keyStatus(encodeKey(workspace, session));
+  if (plain !== undefined) return [plain];
+  return [await context.ledger.keyStatus(encodeKey(workspace, session, 'hashed'))];
 }
 
 async function byIdAlone(

@@ -88,6 +88,13 @@ export const commitChecks: readonly QueueCheck[] = [
         if (restart) queue = await harness.reopen();
         await queue.commit(key, after, cursorAt(1), null);
         await assertCode(queue.commit(key, after, cursorAt(2), null), 'COMMIT_CONFLICT', 'retry');
+        for (const letters of [[], [{ discarded: `${key}:e.0`, by: 'op' }]])
+          await assertCode(
+            queue.deadLetter(key, letters, after, cursorAt(2)),
+            'COMMIT_CONFLICT',
+            'retry',
+          );
+        await queue.deadLetter(key, [], after, cursorAt(1));
         deepStrictEqual(await queue.readCursor(key), cursorAt(1));
       }
       await assertBooks(queue, { accepted: 2, applied: 1, pending: 1 });

@@ -211,4 +211,25 @@ describe('many keys', () => {
     expect(table.get(testKey('k4')), 'somebody works with it').toBeDefined();
     expect(table.get(testKey('k19')), 'it was used last').toBeDefined();
   });
+
+  it('leave memory at a cost that does not grow with those that cannot (QFS-15)', () => {
+    const table = new StateTable();
+    let looks = 0;
+    const isBusy = (key: string): boolean => {
+      looks += 1;
+      return key.startsWith(testKey('busy'));
+    };
+    for (let at = 0; at < 5000; at += 1)
+      table.put(newKeyState(testKey(`busy${at}`), 'e', 0, table.memory));
+    looks = 0;
+    for (let at = 0; at < 1000; at += 1) {
+      table.put(newKeyState(testKey(`idle${at}`), 'e', 0, table.memory));
+      table.evictIfCrowded(isBusy, 100);
+    }
+    expect(looks).toBeLessThanOrEqual(1000 * 128);
+    table.evict(isBusy, 5000);
+    table.evict(isBusy, 5000);
+    expect([...table.values()].filter(({ key }) => !isBusy(key))).toEqual([]);
+    expect(table.size).toBe(5000);
+  });
 });
