@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Timestamp } from '#record';
+import { escapeColons, type Timestamp } from '#record';
 
 /** Longest node id in UTF-8 bytes; a longer one keeps its first 900 and ends in `~` and its SHA-256 (ING-611). */
 const nodeIdBytesMax = 1024;
@@ -17,8 +17,26 @@ export function eventNodeId(
   at: Timestamp,
   ending: { readonly id: string | undefined; readonly seq: number },
 ): string {
-  const prefix = `${sessionNode}__${event.replaceAll(':', '_')}__${at.epochMs}`;
-  return boundedNodeId(`${prefix}__${ending.id ?? `@${ending.seq}`}`);
+  const prefix = `${sessionNode}__${eventPart(event)}__${at.epochMs}`;
+  return boundedNodeId(
+    `${prefix}__${ending.id === undefined ? `@${ending.seq}` : idPart(ending.id)}`,
+  );
+}
+
+/**
+ * So written that an id can be taken apart in one way only (ING-615): the first `__` with a whole number and `__` behind it parts off the time, the
+ * last `__` before that the event. Plain for ordinary names.
+ */
+function eventPart(event: string): string {
+  const name = event.replaceAll(':', '_');
+  if (/^-?\d+$/.test(name)) return `:%${name}`;
+  return name.replace(/^_|_(?=_)|_$/g, ':%5F');
+}
+
+/** A client's id has no `::`, and does not look like the count of an event that has none. */
+function idPart(id: string): string {
+  const text = escapeColons(id);
+  return text.startsWith('@') ? `:%40${text.slice(1)}` : text;
 }
 
 /** Id of a node that a session owns: `{session}::{kind}::{rest}`. */
