@@ -2,17 +2,19 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { isMillraceError } from '#base';
 import { failpoint } from '#disk';
 import type { KeyGuard } from '#queue';
-import { emptyCursor } from '#record';
 import { checkpointed } from '#signals';
-import type { KeyRow, StateWrite } from '#state';
 import { copyFrames, linesInJournal } from './journal/copy-frames.ts';
 import { writeDeadFile } from './session/dead-file.ts';
 import { submitDuplicates } from './append/duplicates.ts';
 import type { Engine } from './engine.ts';
 import { frameKinds } from './journal/frame.ts';
-import { type KeyState, isDirty, positionOf } from './session/key-state.ts';
+import { rowsOf } from './session/key-row.ts';
+import { type KeyState, isDirty } from './session/key-state.ts';
 import type { OffsetRecord } from './session/offset-record.ts';
+import { recordOf } from './session/record-of.ts';
 import { type MarkPayload, encodeJson } from './journal/payloads.ts';
+import { completeFinalise } from './lifecycle/finalise.ts';
+import { removeOtherGenerations } from './lifecycle/switch-generation.ts';
 import { quarantineKey, removeMarker, writeMarker } from './quarantine.ts';
 import { submitFrame } from './journal/submit.ts';
 
@@ -23,41 +25,10 @@ const keysAtOnce = 16;
 /** Writes of one transaction of the state store. */
 const rowsMax = 1000;
 
-/** The state of a key at one instant, as its files will have it. */
-export function recordOf(
-  state: KeyState,
-  frame: OffsetRecord['frame'],
-  tenure: number,
-): OffsetRecord {
-  return {
-    v: 2,
-    min_reader: 2,
-    workspace: state.workspace,
-    session_id: state.session,
-    owner: state.owner,
-    epoch: state.epoch,
-    ordinal: state.ordinal,
-    gen: state.gen,
-    base: state.base,
-    offset: state.committed,
-    log_end: state.end,
-    log_records: state.endRecords,
-    committed_records: state.committedRecords,
-    applied: state.applied,
-    state: 'open',
-    totals: { ...state.totals },
-    seq: state.seq,
-    frame,
-    tenure,
-    ...(state.lastClear === null ? {} : { last_clear: state.lastClear }),
-    cursor: state.cursor,
-  };
-}
-
 /** Makes the session folder: generation file, offset record, and only then a log may follow (ING-125). */
 export async function makeFolder(engine: Engine, state: KeyState, guard: KeyGuard): Promise<void> {
   const { files, records, options } = engine;
-  await files.makeFolder(state, state.digestBefore);
+  await files.makeFolder(state);
   const opening: OffsetRecord = {
     ...recordOf(state, { tenure: 0, sequence: 0 }, options.permit.generation),
     offset: state.base,
@@ -111,6 +82,7 @@ function snapshot(engine: Engine): MarkPayload {
     totals: { ...engine.totals },
     active: [...engine.active],
     quarantined: [...engine.quarantined],
+    idle: [...engine.idle.keys()],
   };
 }
 
@@ -174,6 +146,10 @@ async function writeFiles(
   syncs: LimitFunction,
 ): Promise<boolean> {
   if (!state.isOpen) return true;
+  if (state.isFinalising) {
+    await completeFinalise(engine, guard, state);
+    return true;
+  }
   if (!state.hasSoundRecord) {
     await writeMarker(engine, state);
     return false;
@@ -204,7 +180,21 @@ async function writeFiles(
   state.syncedTo = record.log_end;
   state.counted = frame;
   state.savedVersion = version;
+  if (state.hasOtherGenerations) {
+    await failpoint('compaction:recorded');
+    await removeOtherGenerations(engine, state);
+  }
   return true;
+}
+
+/** The checkpoint of one key alone, under its guard: its offset record names what the last frame has changed. */
+export async function writeKey(engine: Engine, guard: KeyGuard, state: KeyState): Promise<void> {
+  try {
+    await writeFiles(engine, guard, state, pLimit(1));
+  } catch (error) {
+    state.areNamesUncertain = true;
+    throw error;
+  }
 }
 
 /**
@@ -241,32 +231,6 @@ async function writeRows(engine: Engine, done: readonly KeyState[]): Promise<voi
   const writes = done.filter(({ isOpen }) => isOpen).flatMap(rowsOf);
   for (let at = 0; at < writes.length; at += rowsMax)
     await engine.options.state.write(engine.options.permit, writes.slice(at, at + rowsMax));
-}
-
-function rowsOf(state: KeyState): readonly StateWrite[] {
-  const { key, epoch, syncedTo } = state;
-  // Every id up to here was put into the index before; records without one need no entry.
-  state.indexedThrough = Math.max(state.indexedThrough, syncedTo);
-  const progress = { epoch, indexedThrough: state.indexedThrough };
-  return [
-    { table: 'progress', key, progress },
-    { table: 'row', key, row: rowOf(state) },
-  ];
-}
-
-/** The key's row that outlives its log (D27). */
-function rowOf(state: KeyState): KeyRow {
-  return {
-    ordinal: state.ordinal,
-    epoch: state.epoch,
-    position: positionOf(state, state.committed),
-    sha256: state.applied?.sha256 ?? null,
-    cursor: state.cursor ?? emptyCursor(),
-    totals: { ...state.totals },
-    workspace: state.workspace,
-    session: state.session,
-    owner: state.owner,
-  };
 }
 
 /** One frame with all that stuck keys still need, durable before the mark may pass it. */

@@ -15,11 +15,13 @@ import {
 } from '#queue';
 import { type Cursor, type Key, type Position, parseLine, parsePosition } from '#record';
 import { readLetters } from './session/dead-file.ts';
-import { settleDuplicates } from './append/duplicates.ts';
+import { settleDuplicates, submitWithoutRecords } from './append/duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
+import { completeFinalise } from './lifecycle/finalise.ts';
 import { frameKinds } from './journal/frame.ts';
 import { type KeyState, dirty, passDead, positionOf } from './session/key-state.ts';
 import { letterIdAt, outcomeSince, takeLetter } from './session/letters.ts';
+import { freshState } from './session/fresh-key.ts';
 import { loadState } from './session/load-key.ts';
 import {
   type CommitPayload,
@@ -64,24 +66,36 @@ async function handOver(
   order: CommitOrder,
 ): Promise<{ readonly durable: Promise<unknown> | undefined }> {
   const { key, after, cursor, letters } = order;
-  const state = await loadState(engine, guard);
-  if (state === undefined)
-    throw epochMismatch({ key, position: after, epoch: 'none: the key was never seen' });
+  const state = await openOrRow(engine, guard, after);
   while (state.commitInFlight !== undefined) await state.commitInFlight;
   assertWriter(engine);
   refuseQuarantined(state);
-  const offset = checkPosition(state, after);
+  const offset = checkPosition(engine, state, after);
   const text = JSON.stringify(cursor);
   await checkSize(engine, state, text);
-  // Before the first commit of an epoch no position has a cursor of this epoch yet.
-  const isSamePlace = offset === state.committed && state.seq > 0;
+  // Before the first commit of a key no position has a cursor yet; a later epoch begins with the one that it was given (D27).
+  const isSamePlace = offset === state.committed && (state.seq > 0 || state.ordinal > 0);
   // One position has one true cursor (ING-210).
   if (isSamePlace && !isSameJson(text, state.cursorText))
     throw commitConflict({ key, position: after });
   if (isSamePlace && letters.length === 0) return { durable: undefined };
   const records = await countCommitted(engine, guard, state, offset);
   const dead = await deadLinesOf(engine, state, letters);
-  return { durable: submitCommit(engine, state, order, { offset, records, text, ...dead }) };
+  // An epoch that is over takes outcomes of its letters in the next one, which they open.
+  const opened = state.isOpen ? undefined : submitWithoutRecords(engine, [state]);
+  const committed = submitCommit(engine, state, order, { offset, records, text, ...dead });
+  return { durable: Promise.all([opened, committed]) };
+}
+
+/** The state of an open epoch, or one that goes on from the key's row. */
+async function openOrRow(engine: Engine, guard: KeyGuard, after: Position): Promise<KeyState> {
+  const { key } = guard;
+  const state = await loadState(engine, guard);
+  if (state?.isFinalising === true) await completeFinalise(engine, guard, state);
+  else if (state !== undefined) return state;
+  const row = engine.options.state.getRow(key);
+  if (row !== undefined) return freshState(engine, key, row.workspace, row.session);
+  throw epochMismatch({ key, position: after, epoch: 'none: the key was never seen' });
 }
 
 function isSameJson(a: string, b: string): boolean {
@@ -89,8 +103,10 @@ function isSameJson(a: string, b: string): boolean {
   return a === b || canonical(a) === canonical(b);
 }
 
-function checkPosition(state: KeyState, after: Position): number {
+function checkPosition(engine: Engine, state: KeyState, after: Position): number {
   const { key, epoch, ordinal } = state;
+  // The end of the epoch that is over is the beginning of the next one, which nothing has opened yet.
+  if (!state.isOpen && engine.options.state.getRow(key)?.position === after) return state.committed;
   const parts = parsePosition(after);
   if (parts === undefined || parts.epoch !== epoch || parts.ordinal !== ordinal)
     throw epochMismatch({ key, position: after, epoch });
@@ -161,7 +177,9 @@ async function deadLinesOf(
   letters: readonly DeadLetterInput[],
 ): Promise<DeadLines> {
   if (letters.length === 0) return { lines: [], passedDead: 0, discarded: 0 };
-  const known = new Map((await readLetters(engine, state)).map((letter) => [letter.id, letter]));
+  const known = new Map(
+    (await readLetters(engine, state.key, state)).map((letter) => [letter.id, letter]),
+  );
   const ts = new Date(engine.options.clock.now()).toISOString();
   const lines: (DeadLine | OutcomeLine)[] = [];
   let passedDead = 0;
@@ -172,7 +190,7 @@ async function deadLinesOf(
       const outcome = isTaken ? 'being requeued' : outcomeSince(state, letter.discarded);
       if (outcome !== undefined) throw deadLetterState({ id: letter.discarded, outcome });
       const line = known.get(letter.discarded);
-      lines.push(discardOf(line, letter, ts));
+      lines.push(discardOf(state, line, letter, ts));
       discarded += line?.records ?? 1;
       continue;
     }
@@ -185,13 +203,14 @@ async function deadLinesOf(
 }
 
 function discardOf(
+  state: KeyState,
   known: DeadLetterRecord | undefined,
   letter: { readonly discarded: string; readonly by: string },
   ts: string,
 ): OutcomeLine {
   const outcome = known?.outcome.kind ?? 'unknown';
   if (outcome !== 'live') throw deadLetterState({ id: letter.discarded, outcome });
-  const start = known === undefined ? undefined : parsePosition(known.at)?.offset;
+  const place = known === undefined ? undefined : parsePosition(known.at);
   return {
     v: 1,
     kind: 'discarded',
@@ -199,7 +218,8 @@ function discardOf(
     ts,
     by: letter.by,
     ...(known?.eventId === undefined ? {} : { event_id: known.eventId }),
-    ...(start === undefined ? {} : { pos_start: start }),
+    ...(place === undefined ? {} : { pos_start: place.offset }),
+    ...(place === undefined || place.ordinal === state.ordinal ? {} : { ordinal: place.ordinal }),
   };
 }
 

@@ -7,12 +7,13 @@ import type { StateStore } from '#state';
 import type { Filler } from './session/filler.ts';
 import type { DedupIndexer } from './append/dedup-indexer.ts';
 import type { Journal } from './journal/journal.ts';
-import type { KeyState } from './session/key-state.ts';
+import { type KeyState, isEnding } from './session/key-state.ts';
 import type { OffsetRecords } from './session/offset-record.ts';
 import type { RootTotals } from './journal/payloads.ts';
 import type { SessionFiles } from './session/session-files.ts';
 import type { SpaceWatch } from './space-watch.ts';
 import type { StateTable } from './session/state-table.ts';
+import { dropTail } from './session/tail.ts';
 
 /** The limits of every queue, and what only this one has: sizes in bytes (QFS-30, QFS-31, ING spec §8). */
 export interface FilesystemQueueLimits extends QueueLimits {
@@ -22,6 +23,15 @@ export interface FilesystemQueueLimits extends QueueLimits {
   /** A log up to this size whose position is damaged is drained again from its beginning by itself (ING-822); never where it is not given. */
   readonly autoResetBytesMax?: number;
 }
+
+export interface CompactionLimits {
+  /** How long a key must have been drained, in ms. */
+  readonly idleMs: number;
+  /** The least committed prefix that is worth it, in bytes. */
+  readonly minBytes: number;
+}
+
+export const compactionDefault: CompactionLimits = { idleMs: 60_000, minBytes: 2 ** 20 };
 
 export interface FilesystemQueueOptions {
   /** `<root>/queue` */
@@ -37,6 +47,8 @@ export interface FilesystemQueueOptions {
   readonly graphId?: string;
   readonly limits: FilesystemQueueLimits;
   readonly fsync: 'group' | 'none';
+  /** When the log of a drained key is compacted (ING-813); as the default says where it is not given. */
+  readonly compaction?: CompactionLimits;
   readonly lockWarnMs: number;
   /** Session logs kept open (QFS-15); 256 where it is not given. */
   readonly logHandlesMax?: number;
@@ -59,9 +71,11 @@ export interface Engine {
   readonly filesGate: Gate;
   readonly stateGate: Gate;
   readonly totals: MutableRootTotals;
-  /** Keys with a backlog, and those in quarantine: in memory, and in every mark. */
+  /** Keys with a backlog, or whose epoch has to end, and those in quarantine: in memory, and in every mark. */
   readonly active: Set<Key>;
   readonly quarantined: Set<Key>;
+  /** Drained keys with a log that is worth a compaction, longest idle first, and since when (monotonic, ms): in every mark too. */
+  readonly idle: Map<Key, number>;
   /** Sum of all backlogs in bytes. */
   backlogBytes: number;
   /** Duplicates that were answered and that no durable frame carries yet. */
@@ -82,7 +96,24 @@ export interface Engine {
 /** Keeps the sets and the sum right after a key's committed position or end has moved. */
 export function noteBacklog(engine: Engine, state: KeyState, before: number): void {
   const now = state.end - state.committed;
+  const { key } = state;
   engine.backlogBytes += now - before;
-  if (now > 0 && state.quarantine === null) engine.active.add(state.key);
-  else engine.active.delete(state.key);
+  const isStopped = state.quarantine !== null;
+  if ((now > 0 || isEnding(state)) && !isStopped) engine.active.add(key);
+  else engine.active.delete(key);
+  const { minBytes } = engine.options.compaction ?? compactionDefault;
+  const isWorthIt = state.isOpen && state.committed - state.base >= Math.max(1, minBytes);
+  if (now > 0 || isStopped || !isWorthIt) engine.idle.delete(key);
+  else if (!engine.idle.has(key)) engine.idle.set(key, engine.options.clock.monotonic());
+}
+
+/** The epoch of a key is over: nothing of it is in memory any more, the key's row stands for it (ING-802). */
+export function forgetKey(engine: Engine, state: KeyState): void {
+  state.isOpen = false;
+  state.isFinalising = false;
+  dropTail(state);
+  engine.table.remove(state);
+  engine.active.delete(state.key);
+  engine.quarantined.delete(state.key);
+  engine.idle.delete(state.key);
 }

@@ -3,6 +3,7 @@ import type { BondedKey, GraphBond } from '#queue';
 import { type Key, parsePosition } from '#record';
 import type { Engine } from './engine.ts';
 import { bindFormat, restoredFromOf, type FormatFile } from './format-file.ts';
+import { appliedOf } from './session/key-row.ts';
 import { withState } from './with-state.ts';
 
 /** The bond between this queue and its graph (ING-540…542). `checkpoint` carries all frames into the files now. */
@@ -54,9 +55,7 @@ function bondedKey(engine: Engine, key: Key): Promise<BondedKey | undefined> {
   return withState(engine, key, 'bond', async (state) => {
     if (state?.isOpen === true) return { key, applied: state.applied };
     const row = engine.options.state.getRow(key);
-    if (row === undefined) return undefined;
-    const { position, sha256 } = row;
-    return { key, applied: sha256 === null ? null : { position, sha256 } };
+    return row === undefined ? undefined : { key, applied: appliedOf(row) };
   });
 }
 

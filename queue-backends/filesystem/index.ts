@@ -3,12 +3,12 @@
  *
  * Lives here: frames, segments, journal, session files, offset records, checkpoint, recovery, limits. README.md has the on-disk format.
  * `journal/`: segments and frames. `session/`: the files of one key and what memory has of them. `append/`: the way in. `recovery/`: the start.
- * `verify/`: the offline look at all of it, which changes nothing.
+ * `lifecycle/`: the end of an epoch, compaction. `verify/`: the offline look at all of it, which changes nothing.
  * Not here: what records mean; who drains them.
  * Promises: P1, P2, P3, P4, P6, P7, P9.
  * May call: base, signals, disk, record, fence, state, queue. Called by: daemon/assemble.ts, tests.
  */
-export type { FilesystemQueueLimits, FilesystemQueueOptions } from './engine.ts';
+export type { CompactionLimits, FilesystemQueueLimits, FilesystemQueueOptions } from './engine.ts';
 export { rebindQueueFolder } from './format-file.ts';
 export type { QueueSnapshot } from './snapshot.ts';
 export { filesystemPlug, type FilesystemQueue, openFilesystemQueue } from './open-queue.ts';

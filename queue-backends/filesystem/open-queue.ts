@@ -5,6 +5,7 @@ import { fenceStale } from '#fence';
 import {
   type BatchItem,
   type GraphBond,
+  type LogLifeCycle,
   type LogRepair,
   type QueueBackend,
   type QueueLedger,
@@ -27,6 +28,7 @@ import { createGraphBond } from './graph-bond.ts';
 import { frameKinds } from './journal/frame.ts';
 import { Journal } from './journal/journal.ts';
 import { createLedger } from './ledger.ts';
+import { createLifeCycle } from './lifecycle/life-cycle.ts';
 import { createRepair } from './repair/create-repair.ts';
 import { offsetRecords } from './session/offset-record.ts';
 import { encodeJson, type TenurePayload } from './journal/payloads.ts';
@@ -49,6 +51,8 @@ import { assertWriter } from './writer.ts';
 export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair {
   /** What ties it to its graph, as format.json and the keys tell it (ING-540…542). */
   readonly bond: GraphBond;
+  /** What only a queue of log files can do (ING-102). */
+  readonly lifeCycle: LogLifeCycle;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
   checkpoint(): Promise<void>;
   /** The queue at one instant, to be copied while it goes on (D31); to be ended by whoever asked. */
@@ -193,6 +197,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     totals: { accepted: 0, applied: 0, dead: 0, discarded: 0, duplicates: 0, keys: 0 },
     active: new Set(),
     quarantined: new Set(),
+    idle: new Map(),
     backlogBytes: 0,
     pendingDuplicates: 0,
     copiedBytes: 0,
@@ -211,6 +216,7 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
   return {
     protocolVersion: queueProtocolVersion,
     bond: createGraphBond(engine, format, checkpointNow),
+    lifeCycle: createLifeCycle(engine),
     capabilities: { fsync: engine.options.fsync, ordered: true, logStructured: true },
     append: (records, options) => append(engine, records, options),
     readBatch: (key, max) => readBatch(engine, key, max),
@@ -223,9 +229,7 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
         return state?.cursor ?? engine.options.state.getRow(key)?.cursor ?? null;
       }),
     readDeadLetters: (key) =>
-      withState(engine, key, 'letters', async (state) =>
-        state === undefined ? [] : readLetters(engine, state),
-      ),
+      withState(engine, key, 'letters', async (state) => readLetters(engine, key, state)),
     activeKeys: async () => {
       refuseClosed(engine);
       return [...engine.active];

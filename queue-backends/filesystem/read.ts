@@ -46,7 +46,10 @@ function tailCovers(state: KeyState): boolean {
 
 async function readUnderGuard(engine: Engine, guard: KeyGuard, max: BatchLimit): Promise<Batch> {
   const state = await loadState(engine, guard);
-  if (state === undefined) return { key: guard.key, start: '' as Batch['start'], items: [] };
+  if (state === undefined) {
+    const start = engine.options.state.getRow(guard.key)?.position ?? ('' as Batch['start']);
+    return { key: guard.key, start, items: [] };
+  }
   refuseQuarantined(state);
   await passLeadingDead(engine, state);
   if (tailCovers(state)) return fromTail(state, max);

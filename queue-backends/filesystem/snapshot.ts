@@ -3,11 +3,11 @@ import { isMillraceError } from '#base';
 import { type CopySource, parseStagingName } from '#disk';
 import type { QueueTotals } from '#queue';
 import type { Key } from '#record';
+import { keysOnDisk } from './all-keys.ts';
 import { checkpoint } from './checkpoint.ts';
 import type { Engine } from './engine.ts';
 import { formatName } from './format-file.ts';
 import { markerName } from './quarantine.ts';
-import { keysOnDisk } from './recovery/recovery-finish.ts';
 import { type OffsetRecord, offsetRecordName } from './session/offset-record.ts';
 
 /**

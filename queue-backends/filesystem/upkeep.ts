@@ -1,6 +1,7 @@
 import type { Timer } from '#base';
 import { checkpoint } from './checkpoint.ts';
 import type { Engine } from './engine.ts';
+import { compactIdle } from './lifecycle/compact-idle.ts';
 
 /** A checkpoint begins when this many segments' worth of journal is not in the session files yet. */
 const checkpointSegments = 2;
@@ -8,10 +9,11 @@ const checkpointSegments = 2;
 const watchMs = 250;
 const watchMsMax = 8_000;
 
-/** Looks now and then whether the journal has grown enough for a checkpoint, and whether ids wait for the index. One checkpoint at a time. */
+/** Looks now and then whether the journal has grown enough for a checkpoint, and whether ids wait for the index, or logs to be compacted. One checkpoint at a time. */
 export class Upkeep {
   readonly #engine: Engine;
   #running: Promise<void> | undefined;
+  #compacting: Promise<void> | undefined;
   #timer: Timer | undefined;
   #waitMs = watchMs;
   #isOver = false;
@@ -37,6 +39,22 @@ export class Upkeep {
     this.#isOver = true;
     this.#timer?.cancel();
     await this.#running?.catch(() => undefined);
+    await this.#compacting?.catch(() => undefined);
+  }
+
+  /** Beside checkpoints and not within them: both hold a key at a time. */
+  async #compact(): Promise<boolean> {
+    if (this.#isOver) return true;
+    this.#compacting = compactIdle(this.#engine);
+    try {
+      await this.#compacting;
+      return true;
+    } catch (error) {
+      const { checkpointTrouble, options } = this.#engine;
+      const since = checkpointTrouble?.since ?? options.clock.now();
+      this.#engine.checkpointTrouble = { error, since };
+      return false;
+    }
   }
 
   #schedule(): void {
@@ -45,7 +63,8 @@ export class Upkeep {
   }
 
   async #look(): Promise<void> {
-    const isWell = (await this.#index()) && (await this.#checkpointIfDue());
+    const isWell =
+      (await this.#index()) && (await this.#checkpointIfDue()) && (await this.#compact());
     this.#waitMs = isWell ? watchMs : Math.min(this.#waitMs * 2, watchMsMax);
     this.#schedule();
   }

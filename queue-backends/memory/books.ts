@@ -47,6 +47,7 @@ export function statusOf(stored: StoredKey): KeyStatus {
     session: stored.session,
     epoch: stored.epoch,
     ordinal,
+    isFinalised: false,
     owner: stored.owner,
     committed: positionAt(stored.epoch, committedOffset(stored)),
     end: positionAt(stored.epoch, endOf(stored)),

@@ -154,6 +154,16 @@ export const configSchema = {
     default: '10min',
     help: 'an idle worker leaves memory after this time',
   },
+  'compaction.idle_ms': {
+    kind: 'duration',
+    default: '1min',
+    help: 'the log of a session that was drained for so long loses what is committed',
+  },
+  'compaction.min_bytes': {
+    kind: 'size',
+    default: '1MiB',
+    help: 'committed bytes of a log from which on that is worth it',
+  },
   'supervisor.backoff_ms': {
     kind: 'duration',
     default: '100ms',

@@ -10,6 +10,7 @@ import {
   openQueue,
   type BatchItem,
   type GraphBond,
+  type LogLifeCycle,
   type LogRepair,
   type QueueBackend,
   type QueueLedger,
@@ -26,12 +27,14 @@ import type { Key } from '#record';
 import type { BoundRoot } from '#roots';
 import { openGuardedState, type LmdbState } from '#state';
 import type { Closers } from './closers.ts';
-import { graphWalBytes, queueSettings } from './settings.ts';
+import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
 
 /** The stores of a root, open and recovered. */
 export interface Stores {
   readonly queue: QueueBackend & QueueLedger;
   readonly bond: GraphBond;
+  /** What only a queue of log files can do (ING-102). */
+  readonly lifeCycle: LogLifeCycle;
   /** What mends the logs of this queue. */
   readonly logs: LogRepair;
   readonly graph: GraphStore;
@@ -106,14 +109,16 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     graphId: graph.graphId,
     limits: queueSettings(config),
     fsync: config['queue.fsync'],
+    compaction: compactionSettings(config),
     lockWarnMs: config['lock.warn_ms'],
     logHandlesMax: needs.logHandlesMax,
   });
   closers.add('queue', () => queue.close());
-  const { bond } = queue;
+  const { bond, lifeCycle } = queue;
   return {
     queue,
     bond,
+    lifeCycle,
     logs: queue,
     graph,
     objects,

@@ -54,6 +54,17 @@ export function graphWalBytes(diskTotalBytes: number): number {
   return Math.min(walBytesMost, Math.floor(diskTotalBytes * walShare));
 }
 
+/** When an idle log is compacted (ING-813). */
+export function compactionSettings(config: Config): {
+  readonly idleMs: number;
+  readonly minBytes: number;
+} {
+  return {
+    idleMs: config['compaction.idle_ms'],
+    minBytes: config['compaction.min_bytes'],
+  };
+}
+
 /** Bodies of all requests in memory at once: four of the largest, so that one client cannot take it all. */
 const bodiesInFlightMax = 4;
 /** Longer than any sync, shorter than the time-outs of known clients (10 s). */

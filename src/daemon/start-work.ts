@@ -40,12 +40,13 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const { clock, chance, options } = ground;
   const { root, permit, control, stores, tokens } = needs;
   const { config } = options.loaded;
-  const { queue, bond, logs, graph, objects, expectedGraphId } = stores;
+  const { queue, bond, lifeCycle, logs, graph, objects, expectedGraphId } = stores;
   const rootId = root.marker.storageRootId;
   const drain = createDrain(
     {
       queue,
       ledger: queue,
+      lifeCycle,
       graph,
       objects,
       permit,

@@ -12,7 +12,7 @@ import type { FencePermit } from '#fence';
 import { graphMismatch, type GraphStore } from '#graph';
 import { fold as foldOfHandlers } from '#handlers';
 import type { ObjectStore } from '#objects';
-import { draining, type QueueBackend, type QueueLedger } from '#queue';
+import { draining, type LogLifeCycle, type QueueBackend, type QueueLedger } from '#queue';
 import type { Key, Position } from '#record';
 import { KeyArmer } from './arm-keys.ts';
 import { Bell } from './bell.ts';
@@ -34,6 +34,8 @@ import { Troubles } from './troubles.ts';
 export interface DrainDependencies {
   readonly queue: QueueBackend;
   readonly ledger: QueueLedger;
+  /** Of a queue of log files: ends the epoch of a session that has ended (ING-807). */
+  readonly lifeCycle?: LogLifeCycle;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   readonly permit: FencePermit;

@@ -2,7 +2,7 @@ import type { LimitFunction } from 'p-limit';
 import type { Chance, Clock, Gate, MillraceError } from '#base';
 import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
-import type { QueueBackend, QueueLedger } from '#queue';
+import type { LogLifeCycle, QueueBackend, QueueLedger } from '#queue';
 import type { Key, Position } from '#record';
 import type { KeyArmer } from './arm-keys.ts';
 import type { ByteBudget } from './byte-budget.ts';
@@ -17,6 +17,7 @@ import type { Troubles } from './troubles.ts';
 export interface Engine {
   readonly queue: QueueBackend;
   readonly ledger: QueueLedger;
+  readonly lifeCycle?: LogLifeCycle;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   readonly rootId: string;

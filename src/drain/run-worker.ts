@@ -43,11 +43,11 @@ async function drainOnce(engine: Engine, worker: Worker): Promise<RunEnd | 'more
     if (armed.kind === 'mismatched') return haltMismatched(engine, worker, armed.reason);
     worker.baseline = armed.baseline;
   }
-  worker.moveTo('reading', 'the next records are read');
+  if (worker.state !== 'reading') worker.moveTo('reading', 'the next records are read');
   worker.isWoken = false;
   const { batch, release } = await readBatch(engine, worker);
   try {
-    if (batch.items.length === 0) return endOfLog(engine, worker);
+    if (batch.items.length === 0) return await endOfLog(engine, worker);
     // Somebody else has moved the position: a reset, or dead records that were passed (ING-702). Its cursor has to be taken anew.
     if (batch.start !== worker.baseline.position)
       throw positionStale({ key: worker.key, position: worker.baseline.position });
@@ -62,10 +62,20 @@ async function drainOnce(engine: Engine, worker: Worker): Promise<RunEnd | 'more
   return 'yielded';
 }
 
-/** The read found nothing, and that is a leaving worker's re-check as well; what came since, the registry has noted (ING-806). */
-function endOfLog(engine: Engine, worker: Worker): RunEnd {
+/**
+ * The read found nothing, and that is a leaving worker's re-check as well; what came since, the registry has noted (ING-806). Of a session whose
+ * end was handled the epoch ends now, here as after a respawn (ING-801…807).
+ */
+async function endOfLog(engine: Engine, worker: Worker): Promise<RunEnd | 'more'> {
   worker.noteSuccess();
   engine.troubles.clear(worker.cause);
+  if (worker.baseline?.cursor.terminal_seen === true) {
+    const end = await engine.lifeCycle?.finalize(worker.key);
+    if (end === 'late-lines') return 'more';
+    if (end === 'refused') return halt(worker, 'quarantined', 'its log is in quarantine');
+    // A session that comes back gets a worker of its own.
+    if (end === 'done') worker.isLeaving = true;
+  }
   worker.moveTo('idle', 'nothing is left');
   return 'empty';
 }

@@ -3,6 +3,7 @@ import { memoryDisk, stagingNames, type Disk, type MemoryDisk } from '#disk';
 import { labPermit, labRootId, type FencePermit } from '#fence';
 import {
   openFilesystemQueue,
+  type CompactionLimits,
   type FilesystemQueue,
   type FilesystemQueueLimits,
 } from '#queue-backends/filesystem';
@@ -36,6 +37,7 @@ export interface LabQueueOptions {
   readonly rootId?: string;
   readonly graphId?: string;
   readonly fsync?: 'group' | 'none';
+  readonly compaction?: CompactionLimits;
 }
 
 /** A disk with the root's folder on it. */
@@ -60,6 +62,7 @@ export function openLabQueue(options: LabQueueOptions = {}): Promise<FilesystemQ
     ...(options.graphId === undefined ? {} : { graphId: options.graphId }),
     limits: { ...smallLimits, ...options.limits },
     fsync: options.fsync ?? 'group',
+    ...(options.compaction === undefined ? {} : { compaction: options.compaction }),
     lockWarnMs: 2000,
   });
 }

@@ -33,6 +33,7 @@ export function recordedState(disk: RecordingDisk, inner: MemoryState): StateSto
       tell();
       return count;
     },
+    getEpoch: (key, ordinal) => inner.getEpoch(key, ordinal),
     async write(permit, writes) {
       await inner.write(permit, writes);
       tell();

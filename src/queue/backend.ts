@@ -151,6 +151,8 @@ export interface KeyStatus extends KeyTotals {
   readonly session: string;
   readonly epoch: string;
   readonly ordinal: number;
+  /** The epoch is over: nothing waits, the log is gone, and the next event begins another one (ING-805). */
+  readonly isFinalised: boolean;
   readonly owner: string | null;
   readonly committed: Position;
   readonly end: Position;

@@ -36,6 +36,17 @@ export interface Recovered {
   readonly damagedRanges: number;
   readonly durationMs: number;
 }
+/** The epoch of a session has ended: its log went, its cursor stays in the key's row. */
+export interface KeyFinalised {
+  readonly key: string;
+  readonly ordinal: number;
+}
+/** The committed prefix of a log went. */
+export interface LogCompacted {
+  readonly key: string;
+  readonly bytes: number;
+  readonly durationMs: number;
+}
 export interface KeyQuarantined {
   readonly key: string;
   readonly code: string;
@@ -128,6 +139,8 @@ export const journalSynced: Channel<JournalSynced> = defineChannel('millrace:que
 export const journalFailed: Channel<JournalFailed> = defineChannel('millrace:queue:journal-failed');
 export const checkpointed: Channel<Checkpointed> = defineChannel('millrace:queue:checkpointed');
 export const recovered: Channel<Recovered> = defineChannel('millrace:queue:recovered');
+export const keyFinalised: Channel<KeyFinalised> = defineChannel('millrace:queue:key-finalised');
+export const logCompacted: Channel<LogCompacted> = defineChannel('millrace:queue:log-compacted');
 export const keyQuarantined: Channel<KeyQuarantined> = defineChannel(
   'millrace:queue:key-quarantined',
 );

@@ -5,6 +5,8 @@ import {
   batchCommitted,
   groupApplied,
   journalSynced,
+  keyFinalised,
+  logCompacted,
   recordDead,
   recovered,
   requestFinished,
@@ -55,6 +57,8 @@ const series = {
   millrace_queue_bytes: ['gauge', '', 'Bytes that wait for the drain.'],
   millrace_queue_oldest_age_seconds: ['gauge', '', 'Age of the oldest waiting record.'],
   millrace_queue_sessions: ['gauge', '', 'Sessions with waiting records.'],
+  millrace_queue_finalised_total: ['counter', '', 'Sessions whose log was removed at their end.'],
+  millrace_queue_compacted_bytes_total: ['counter', '', 'Bytes that compaction removed from logs.'],
   millrace_drain_events_total: ['counter', 'result', 'Records applied or dead-lettered.'],
   millrace_drain_retries_total: ['counter', 'class', 'Attempts that failed and are repeated.'],
   millrace_drain_commit_seconds: ['histogram', '', 'Time of one commit.'],
@@ -173,6 +177,8 @@ function observeIngest(board: Board): (() => void)[] {
       board.add('millrace_journal_syncs_total', 1);
       board.observeMs('millrace_journal_sync_seconds', durationMs);
     }),
+    keyFinalised.subscribe(() => board.add('millrace_queue_finalised_total', 1)),
+    logCompacted.subscribe(({ bytes }) => board.add('millrace_queue_compacted_bytes_total', bytes)),
     recovered.subscribe(({ durationMs }) =>
       board.set('millrace_recovery_seconds', durationMs / 1000),
     ),

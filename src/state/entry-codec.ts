@@ -66,6 +66,17 @@ export function decodeProgress(stored: Uint8Array, key: Key): DedupProgress {
   return { epoch, indexedThrough };
 }
 
+export function encodeEpoch(epoch: string): Uint8Array {
+  return Buffer.from(JSON.stringify({ v: version, epoch }));
+}
+
+export function decodeEpoch(stored: Uint8Array, key: Key): string {
+  const thing = `an epoch of ${key}`;
+  const { epoch } = readMembers(stored, thing);
+  if (typeof epoch !== 'string') throw stateCorrupt({ thing, reason: 'it has no id' });
+  return epoch;
+}
+
 export function encodeRow(row: KeyRow): Uint8Array {
   return Buffer.from(JSON.stringify({ v: version, ...row }));
 }
@@ -83,8 +94,12 @@ export function decodeRow(stored: Uint8Array, key: Key): KeyRow {
     throw stateCorrupt({ thing, reason: 'digest, owner or totals are missing' });
   if (typeof workspace !== 'string' || typeof session !== 'string')
     throw stateCorrupt({ thing, reason: 'workspace or session is missing' });
-  const { cursor: built } = parsed;
-  return { ordinal, epoch, position, sha256, cursor: built, totals, workspace, session, owner };
+  // Rows of the first versions had no such member.
+  const { appliedPosition = sha256 === null ? null : position } = row;
+  if (appliedPosition !== null && !isPosition(appliedPosition))
+    throw stateCorrupt({ thing, reason: 'the applied position is none' });
+  const places = { ordinal, epoch, position, appliedPosition, sha256 };
+  return { ...places, cursor: parsed.cursor, totals, workspace, session, owner };
 }
 
 function readMembers(stored: Uint8Array, thing: string): Readonly<Record<string, unknown>> {

@@ -10,12 +10,19 @@ import {
 } from '#base';
 import type { FencePermit } from '#fence';
 import type { Key } from '#record';
-import { decodeDedup, decodeProgress, decodeRow } from './entry-codec.ts';
+import { decodeDedup, decodeEpoch, decodeProgress, decodeRow } from './entry-codec.ts';
 import { commitFailureOf } from './commit-failure.ts';
 import { stateCorrupt, stateUnavailable } from './errors.ts';
 import { afterPermit, decodeMark, encodeMark } from './guard-mark.ts';
 import { isForgotten } from './is-forgotten.ts';
-import { bytesOfId, bytesOfKey, endOfIds, firstIdOf, justAfter } from './state-keys.ts';
+import {
+  bytesOfEpoch,
+  bytesOfId,
+  bytesOfKey,
+  endOfIds,
+  firstIdOf,
+  justAfter,
+} from './state-keys.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore, StateWrite } from './state-store.ts';
 
@@ -66,7 +73,12 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
   try {
     const stateUuid = await readFormat(env, directory, chance);
     const table = (name: Table): Binary => env.openDB({ name, ...binary });
-    const tables = { dedup: table('dedup'), progress: table('progress'), row: table('row') };
+    const tables = {
+      dedup: table('dedup'),
+      progress: table('progress'),
+      row: table('row'),
+      epoch: table('epoch'),
+    };
     if (options.takesOver === true) await env.childTransaction(() => void env.removeSync(markKey));
     const state = new OpenState(directory, stateUuid, env, tables);
     await state.write(permit, []);
@@ -135,6 +147,11 @@ class OpenState implements LmdbState {
   getRow: StateStore['getRow'] = (key) => {
     const stored = this.#get('row', bytesOfKey(key));
     return stored === undefined ? undefined : decodeRow(stored, key);
+  };
+
+  getEpoch: StateStore['getEpoch'] = (key, ordinal) => {
+    const stored = this.#get('epoch', bytesOfEpoch(key, ordinal));
+    return stored === undefined ? undefined : decodeEpoch(stored, key);
   };
 
   rowKeys: StateStore['rowKeys'] = ({ after, limit }) => {

@@ -1,10 +1,10 @@
 import { assert } from '#base';
 import type { FencePermit } from '#fence';
 import type { Key } from '#record';
-import { decodeDedup, decodeProgress, decodeRow } from './entry-codec.ts';
+import { decodeDedup, decodeEpoch, decodeProgress, decodeRow } from './entry-codec.ts';
 import { afterPermit, type GuardMark } from './guard-mark.ts';
 import { isForgotten } from './is-forgotten.ts';
-import { bytesOfId, bytesOfKey, firstIdOf } from './state-keys.ts';
+import { bytesOfEpoch, bytesOfId, bytesOfKey, firstIdOf } from './state-keys.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -53,6 +53,7 @@ class Content implements StateSnapshot {
       dedup: new Map(from?.tables.dedup),
       progress: new Map(from?.tables.progress),
       row: new Map(from?.tables.row),
+      epoch: new Map(from?.tables.epoch),
     };
   }
 
@@ -95,6 +96,11 @@ class MemoryTables implements MemoryState {
   getRow: StateStore['getRow'] = (key) => {
     const stored = this.#get('row', bytesOfKey(key));
     return stored === undefined ? undefined : decodeRow(stored, key);
+  };
+
+  getEpoch: StateStore['getEpoch'] = (key, ordinal) => {
+    const stored = this.#get('epoch', bytesOfEpoch(key, ordinal));
+    return stored === undefined ? undefined : decodeEpoch(stored, key);
   };
 
   rowKeys: StateStore['rowKeys'] = ({ after = '', limit }) => {

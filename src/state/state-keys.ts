@@ -12,6 +12,13 @@ export function bytesOfKey(key: Key): Buffer {
   return bytes;
 }
 
+/** The key, a zero byte, and the ordinal of an epoch, big endian. */
+export function bytesOfEpoch(key: Key, ordinal: number): Buffer {
+  const number = Buffer.alloc(4);
+  number.writeUInt32BE(ordinal);
+  return Buffer.concat([bytesOfKey(key), Buffer.of(0), number]);
+}
+
 /** The key, a zero byte, which no key holds, and the first 16 bytes of the id's SHA-256. In one call: 1 µs where a Hash object takes 5. */
 export function bytesOfId(key: Key, eventId: string): Buffer {
   assert(key.length > 0 && key.length <= keyBytesMax, `${key} is a queue key`);

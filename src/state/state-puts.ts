@@ -1,5 +1,5 @@
-import { encodeDedup, encodeProgress, encodeRow } from './entry-codec.ts';
-import { bytesOfId, bytesOfKey } from './state-keys.ts';
+import { encodeDedup, encodeEpoch, encodeProgress, encodeRow } from './entry-codec.ts';
+import { bytesOfEpoch, bytesOfId, bytesOfKey } from './state-keys.ts';
 import type { StateWrite } from './state-store.ts';
 
 export type Table = StateWrite['table'];
@@ -20,6 +20,10 @@ function putOf(write: StateWrite): StatePut {
   if (table === 'dedup') {
     const value = write.entry === null ? undefined : encodeDedup(write.entry);
     return { table, key: bytesOfId(write.key, write.eventId), value };
+  }
+  if (table === 'epoch') {
+    const value = write.epoch === null ? undefined : encodeEpoch(write.epoch);
+    return { table, key: bytesOfEpoch(write.key, write.ordinal), value };
   }
   const key = bytesOfKey(write.key);
   if (table === 'row')

@@ -22,7 +22,8 @@ export interface KeyRow {
   readonly ordinal: number;
   readonly epoch: string;
   readonly position: Position;
-  /** SHA-256 of the last applied record, null while none was (ING-541). */
+  /** Position and SHA-256 of the last applied record, null while none was (ING-541): a dead letter moves `position` alone. */
+  readonly appliedPosition: Position | null;
   readonly sha256: string | null;
   readonly cursor: Cursor;
   readonly totals: KeyTotals;
@@ -62,7 +63,14 @@ export type StateWrite =
       readonly entry: DedupEntry | null;
     }
   | { readonly table: 'progress'; readonly key: Key; readonly progress: DedupProgress | null }
-  | { readonly table: 'row'; readonly key: Key; readonly row: KeyRow | null };
+  | { readonly table: 'row'; readonly key: Key; readonly row: KeyRow | null }
+  | {
+      readonly table: 'epoch';
+      readonly key: Key;
+      readonly ordinal: number;
+      /** Id of an epoch that has ended; null takes it away. */
+      readonly epoch: string | null;
+    };
 
 /**
  * The local state beside the logs: dedup index and key rows. Everything in it can be caught up from the journal's frames, so a write that a
@@ -73,6 +81,8 @@ export interface StateStore {
   getDedup(key: Key, eventId: string): DedupEntry | undefined;
   getProgress(key: Key): DedupProgress | undefined;
   getRow(key: Key): KeyRow | undefined;
+  /** Id of an epoch that has ended: entries of the index name it by its ordinal alone. */
+  getEpoch(key: Key, ordinal: number): string | undefined;
   /** Keys that have a row, in key order, after `after`. */
   rowKeys(page: { readonly after: Key | undefined; readonly limit: number }): readonly Key[];
   /** Applies all writes in one transaction, in order; visible when it resolves. Refuses a permit below the store's mark (FENCE_STALE). */

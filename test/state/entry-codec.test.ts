@@ -12,6 +12,7 @@ const row: KeyRow = {
   ordinal: 0,
   epoch: 'e',
   position: formatPosition({ ordinal: 0, epoch: 'e', offset: 1 }),
+  appliedPosition: null,
   sha256: null,
   cursor: emptyCursor(),
   totals: { accepted: 1, applied: 1, dead: 0, discarded: 0, duplicates: 0 },

@@ -121,6 +121,7 @@ function makeSession(queue: string, number: number): readonly StateWrite[] {
     ordinal: 0,
     epoch,
     position,
+    appliedPosition: position,
     sha256,
     cursor: cursorOf(),
     totals,

@@ -6,11 +6,12 @@ import {
   sessionQuarantined,
   isForeign,
 } from '#queue';
-import { type Key, contentDigest, parsePosition } from '#record';
+import { type Key, type Position, contentDigest, parsePosition } from '#record';
 import type { DedupEntry } from '#state';
 import type { Engine } from '../engine.ts';
-import type { Flight, KeyState } from '../session/key-state.ts';
+import { type Flight, type KeyState, positionOf } from '../session/key-state.ts';
 import { letterIdAt, outcomeSince } from '../session/letters.ts';
+import { epochAt, placeOf } from '../session/place-of.ts';
 import type { SettledLetter } from '../journal/payloads.ts';
 
 /** What is to become of one record; pure but for look-ups in the index. */
@@ -21,20 +22,19 @@ export type Verdict =
       readonly input: AppendInput;
       readonly settles: SettledLetter | undefined;
     }
-  /** `twin`: index among the stored records of this very request. */
-  | {
-      readonly kind: 'duplicate';
-      readonly state: KeyState;
-      readonly offset: number;
-      readonly twin?: number;
-    }
+  | { readonly kind: 'duplicate'; readonly state: KeyState; readonly first: FirstOfId }
   | {
       readonly kind: 'conflict';
       readonly state: KeyState;
-      readonly offset: number;
+      readonly position: Position;
       readonly storedSha256: string;
     }
   | { readonly kind: 'foreign'; readonly owner: string };
+
+/** Where the first record of an id is: in a log of its key, or among the stored records of this very request. */
+export type FirstOfId =
+  | { readonly epoch: string; readonly position: Position }
+  | { readonly twin: number };
 
 export type Storable = Extract<Verdict, { kind: 'store' }>;
 
@@ -152,9 +152,9 @@ function judgeSettling(
   const letter = request.learnt.letters.get(state.key)?.find((one) => one.id === id);
   const outcome = outcomeSince(state, id) ?? letter?.outcome.kind ?? 'unknown';
   if (letter === undefined || outcome !== 'live') throw deadLetterState({ id, outcome });
-  const at = parsePosition(letter.at)?.offset ?? 0;
-  const { eventId: eid } = letter;
-  return store(state, input, { id, at, ...(eid === undefined ? {} : { eid }) });
+  const place = parsePosition(letter.at);
+  assert(place !== undefined, `${letter.at} is where a letter stood`);
+  return store(state, input, settledBy(state, id, place, letter.eventId));
 }
 
 /** Two records of one id in one request. */
@@ -166,8 +166,13 @@ function judgeTwin(
   const isDerived = input.isDerivedId === true || twin.input.isDerivedId === true;
   const storedSha256 = contentDigest(twin.input.raw);
   if (!isDerived && storedSha256 !== contentDigest(input.raw))
-    return { kind: 'conflict', state, offset: state.nextOffset, storedSha256 };
-  return { kind: 'duplicate', state, offset: 0, twin: twin.index };
+    return {
+      kind: 'conflict',
+      state,
+      position: positionOf(state, state.nextOffset),
+      storedSha256,
+    };
+  return { kind: 'duplicate', state, first: { twin: twin.index } };
 }
 
 /** ING-515, ING-517 */
@@ -177,9 +182,9 @@ function judgeKnown(
   input: AppendInput,
   entry: DedupEntry,
 ): Verdict | undefined {
-  const { offset } = entry;
   // Its bytes were passed over: nobody can tell any more what it was, and the sender still has it.
   if (isPassedOver(state, entry)) return store(state, input);
+  const first = placeOf(request.engine, state, entry);
   if (!entry.isDerivedId && input.isDerivedId !== true) {
     const storedSha256 = request.learnt.digests.get(nameOf(state, entry));
     if (storedSha256 === undefined) {
@@ -187,14 +192,30 @@ function judgeKnown(
       return undefined;
     }
     if (storedSha256 !== '' && storedSha256 !== contentDigest(input.raw))
-      return { kind: 'conflict', state, offset, storedSha256 };
+      return { kind: 'conflict', state, position: first.position, storedSha256 };
   }
-  if (entry.status === 'live') return { kind: 'duplicate', state, offset };
+  if (entry.status === 'live') return { kind: 'duplicate', state, first };
   // Of a dead one the re-send is a requeue by its client; a discarded one counts as new (ING-717).
   if (entry.status === 'discarded') return store(state, input);
-  const id = letterIdAt(state, offset);
+  const epoch = epochAt(request.engine, state, entry.ordinal);
+  // Nobody knows the letter's name any more: it stays, and an operator can still see to it.
+  if (epoch === undefined) return store(state, input);
+  const id = letterIdAt({ key: state.key, epoch }, entry.offset);
   const inFlight = state.settling.get(id);
   if (inFlight !== undefined) return later(request, inFlight);
-  const eid = input.eventId;
-  return store(state, input, { id, at: offset, ...(eid === undefined ? {} : { eid }) });
+  return store(state, input, settledBy(state, id, entry, input.eventId));
+}
+
+function settledBy(
+  state: KeyState,
+  id: string,
+  { ordinal, offset: at }: { readonly ordinal: number; readonly offset: number },
+  eid: string | undefined,
+): SettledLetter {
+  return {
+    id,
+    at,
+    ...(ordinal === state.ordinal ? {} : { o: ordinal }),
+    ...(eid === undefined ? {} : { eid }),
+  };
 }

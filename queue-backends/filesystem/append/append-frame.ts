@@ -1,6 +1,7 @@
 import { crc32c, crc32cCombine, type MillraceError } from '#base';
 import type { AppendInput } from '#queue';
-import { settleDuplicates } from './duplicates.ts';
+import { keyOf } from './append-key.ts';
+import { settleDuplicates, settleOpening } from './duplicates.ts';
 import { type Engine, noteBacklog } from '../engine.ts';
 import { type FrameKind, frameKinds } from '../journal/frame.ts';
 import type { JournalEntry } from '../journal/journal.ts';
@@ -10,7 +11,6 @@ import {
   type AppendKey,
   type AppendMeta,
   type AppendRecord,
-  type EpochOpening,
   type SettledLetter,
   appendMetaOffset,
 } from '../journal/payloads.ts';
@@ -131,10 +131,7 @@ export class AppendFrame implements JournalEntry {
     const engine = this.#engine;
     for (const { state, isOpening, isClaiming } of this.#parts) {
       if (isClaiming) state.claiming = undefined;
-      if (!isOpening) continue;
-      if (state.ordinal === 0) engine.totals.keys += 1;
-      state.isOpen = true;
-      state.opening = undefined;
+      if (isOpening) settleOpening(engine, state, true);
     }
     for (let index = 0; index < this.#placed.length; index += 1) this.#takeRecord(index);
     for (const { state, duplicates } of this.#parts) {
@@ -196,33 +193,6 @@ export class AppendFrame implements JournalEntry {
     this.error = error;
     this.#settle(false);
   }
-}
-
-function keyOf(
-  state: KeyState,
-  duplicates: number,
-  { isOpening, isClaiming }: { readonly isOpening: boolean; readonly isClaiming: boolean },
-): AppendKey {
-  return {
-    k: state.key,
-    e: state.epoch,
-    o: state.ordinal,
-    ...(isOpening ? { open: openingOf(state) } : {}),
-    ...(isClaiming && state.owner !== null ? { own: state.owner } : {}),
-    ...(duplicates === 0 ? {} : { dup: duplicates }),
-  };
-}
-
-function openingOf(state: KeyState): EpochOpening {
-  return {
-    workspace: state.workspace,
-    session: state.session,
-    owner: state.owner,
-    cursor: state.baseCursor,
-    totals: state.baseTotals,
-    applied: state.applied,
-    isNew: state.ordinal === 0,
-  };
 }
 
 function recordsOf(placed: readonly PlacedRecord[], states: readonly KeyState[]): AppendRecord[] {

@@ -27,6 +27,7 @@ import { checkFraming, checkRoom } from './limits.ts';
 import { loadState } from '../session/load-key.ts';
 import { freshState } from '../session/fresh-key.ts';
 import { quarantineKey } from '../quarantine.ts';
+import { completeFinalise } from '../lifecycle/finalise.ts';
 import { readAt } from '../session/read-record.ts';
 import { storedBytes } from '../session/stored-line.ts';
 import { assertWriter } from '../writer.ts';
@@ -83,7 +84,7 @@ function tryTurn(
   options: AppendOptions,
   learnt: Learnt,
 ): Turn | undefined {
-  for (const key of keys) if (engine.table.get(key) === undefined) return undefined;
+  for (const key of keys) if (engine.table.get(key)?.isFinalising !== false) return undefined;
   for (const { settles } of records) if (settles !== undefined) return undefined;
   return engine.locks.tryAll(keys, () => admit(engine, records, options, learnt))?.value;
 }
@@ -116,9 +117,14 @@ async function loadFor(
   const mine = records.filter((record) => record.key === key);
   try {
     let state = await loadState(engine, guard);
+    if (state?.isFinalising === true) {
+      // Before anything else (ING-802): the record belongs to the next epoch.
+      await completeFinalise(engine, guard, state);
+      state = undefined;
+    }
     state ??= freshState(engine, key, mine[0]?.workspace ?? '', mine[0]?.session ?? '');
     if (mine.some(({ settles }) => settles !== undefined))
-      learnt.letters.set(key, await readLetters(engine, state));
+      learnt.letters.set(key, await readLetters(engine, key, state));
   } catch (error) {
     if (isMillraceError(error)) throw error;
     const { what } = describeDiskFault(error);
@@ -187,13 +193,13 @@ function outcomesOf(
       case 'store':
         return at('queued', verdict.state, placed[next++]?.offset);
       case 'duplicate': {
-        const { twin } = verdict;
-        const offset = twin === undefined ? verdict.offset : placed[twin]?.offset;
-        return at('duplicate', verdict.state, offset);
+        const { state, first } = verdict;
+        if ('twin' in first) return at('duplicate', state, placed[first.twin]?.offset);
+        return { status: 'duplicate', ...first };
       }
       case 'conflict': {
-        const { state, offset, storedSha256 } = verdict;
-        return { status: 'conflict', position: positionOf(state, offset), storedSha256 };
+        const { position, storedSha256 } = verdict;
+        return { status: 'conflict', position, storedSha256 };
       }
       case 'foreign':
         return { status: 'foreign', owner: verdict.owner };

@@ -4,10 +4,7 @@ import { frameKinds } from './frame.ts';
 import { type KeyState, type TailLine, isCounted } from '../session/key-state.ts';
 import {
   type AppendMeta,
-  type CommitPayload,
   type CopiedFrame,
-  type PositionPayload,
-  type QuarantinePayload,
   decodeAppend,
   decodeCopy,
   decodeJson,
@@ -93,10 +90,13 @@ function partOf(frame: CopiedFrame, key: Key): readonly CopiedFrame[] {
       return part === undefined ? [] : [part];
     }
     case frameKinds.commit:
-    case frameKinds.reset:
+    case frameKinds.quarantine:
     case frameKinds.quarantineClear:
-    case frameKinds.quarantine: {
-      const { k } = decodeJson<CommitPayload | PositionPayload | QuarantinePayload>(frame.payload);
+    case frameKinds.reset:
+    case frameKinds.generation:
+    case frameKinds.seed:
+    case frameKinds.finalise: {
+      const { k } = decodeJson<{ readonly k: Key }>(frame.payload);
       return k === key ? [frame] : [];
     }
     default:

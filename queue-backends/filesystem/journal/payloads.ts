@@ -45,6 +45,8 @@ export interface SettledLetter {
   /** Logical offset where the dead record starts, and its event id. */
   readonly at: number;
   readonly eid?: string;
+  /** Ordinal of its epoch, where that is not the one of the record. */
+  readonly o?: number;
 }
 
 export interface AppendMeta {
@@ -84,6 +86,8 @@ export type OutcomeLine =
       readonly requeue_len?: number;
       readonly event_id?: string;
       readonly pos_start?: number;
+      /** Of the letter's epoch, where that is not the one in which the outcome came. */
+      readonly ordinal?: number;
     }
   | {
       readonly v: 1;
@@ -93,6 +97,7 @@ export type OutcomeLine =
       readonly by: string;
       readonly event_id?: string;
       readonly pos_start?: number;
+      readonly ordinal?: number;
     };
 
 export interface CommitPayload {
@@ -156,6 +161,38 @@ export interface QuarantinePayload {
   readonly since: string;
 }
 
+/** A switch to the next log generation (W4), or back to the one before when the new one cannot be read (W5). Position and cursor stay. */
+export interface GenerationPayload {
+  readonly k: Key;
+  readonly e: string;
+  readonly o: number;
+  readonly gen: number;
+  /** Logical offset at which the generation begins. */
+  readonly base: number;
+  readonly seq: number;
+  readonly undo?: 1;
+}
+
+/** A cursor that was rebuilt from the graph (W12). */
+export interface SeedPayload {
+  readonly k: Key;
+  readonly e: string;
+  readonly o: number;
+  readonly seq: number;
+  readonly cursor: Cursor;
+}
+
+/** The epoch has ended at this offset, all of it committed (W10). */
+export interface FinalisePayload {
+  readonly k: Key;
+  readonly e: string;
+  readonly o: number;
+  readonly at: number;
+  readonly seq: number;
+  /** Duplicates answered since the key's last frame (ING-717). */
+  readonly dup?: number;
+}
+
 export interface RootTotals extends KeyTotals {
   readonly keys: number;
 }
@@ -167,6 +204,8 @@ export interface MarkPayload {
   /** Keys with a backlog at the mark: what a start must wake without looking at every folder. */
   readonly active: readonly Key[];
   readonly quarantined: readonly Key[];
+  /** Drained keys whose log waits to be compacted; absent in marks of the first versions. */
+  readonly idle?: readonly Key[];
 }
 
 /** One frame that a COPY carries on; those of an APPEND hold the records of the copied keys only. */

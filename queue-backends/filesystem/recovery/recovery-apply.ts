@@ -1,62 +1,40 @@
 import { assert } from '#base';
 import { failpoint } from '#disk';
 import type { KeyGuard } from '#queue';
-import type { Key } from '#record';
 import { recovered } from '#signals';
 import type { Engine } from '../engine.ts';
-import { type Frame, type FrameKind, frameKinds, readFrame } from '../journal/frame.ts';
-import { type KeyState, dirty, isCounted, newKeyState } from '../session/key-state.ts';
+import { type Frame, frameKinds, readFrame } from '../journal/frame.ts';
+import { type KeyState, newKeyState } from '../session/key-state.ts';
 import { indexLetter, takeLetter } from '../session/letters.ts';
 import { corruptOnly, loadState } from '../session/load-key.ts';
 import {
   type AppendKey,
   type AppendMeta,
   type AppendRecord,
-  type CommitPayload,
-  type PositionPayload,
+  type FinalisePayload,
   type QuarantinePayload,
   decodeAppend,
   decodeCopy,
   decodeJson,
 } from '../journal/payloads.ts';
+import { completeFinalise } from '../lifecycle/finalise.ts';
 import { quarantineKey, setQuarantine } from '../quarantine.ts';
+import {
+  applyCommit,
+  applyFinalise,
+  applyGeneration,
+  applyPosition,
+  applySeed,
+} from './recovery-changes.ts';
 import { keepJournalEvidence, quarantineNamed, readSegment } from './recovery-damage.ts';
 import { finishKeys, rebuildFromFolders } from './recovery-finish.ts';
 import type { FramePlace, Scan } from './recovery-scan.ts';
+import { type Replay, type Replayed, meet, takes, underLock } from './replay.ts';
 import { requeueLine } from '../session/requeue-line.ts';
-import { type PositionKind, takePosition } from '../repair/set-position.ts';
 import { addToTail } from '../session/tail.ts';
 
 /** A key's tail is written to its file when it is this large: recovery's memory does not follow the journal's size. */
 const recoveryTailBytesMax = 1024 * 1024;
-
-/** What applying one frame needs to know of it. */
-interface Replayed {
-  readonly sequence: number;
-  readonly tenure: number;
-  readonly kind: FrameKind;
-  readonly payload: Uint8Array;
-  /** Frames at or below the mark: the root's totals hold them already, and only these keys still need them (QFS-11). */
-  readonly copiedFor: ReadonlySet<Key> | undefined;
-}
-
-/** What recovery remembers of the keys that it has met. */
-export interface Replay {
-  readonly engine: Engine;
-  /** Where the journal begins to tell a key's log: from there on the file is written anew. */
-  readonly toldFrom: Map<Key, number>;
-  /** Keys whose position the journal tells, although their offset record is damaged (C9). */
-  readonly retold: Set<Key>;
-  /** Keys whose books must be counted from the log itself. */
-  readonly recount: Set<Key>;
-  /** Keys that a frame after the mark names: the process that ended may have been writing their folders. */
-  readonly met: Set<Key>;
-  /** There is no mark: the journal was lost, and every folder was read. */
-  readonly isRebuilt: boolean;
-  /** Last frame that was applied to a key: of two equal ones one counts. */
-  readonly appliedTo: Map<Key, number>;
-  frames: number;
-}
 
 /**
  * Brings the keys up to the journal (QFS-20): every frame after the mark, in order. Session files are written over from where the frames begin,
@@ -72,17 +50,21 @@ export async function applyJournal(engine: Engine, scan: Scan): Promise<void> {
     met: new Set(),
     isRebuilt: scan.mark === undefined,
     appliedTo: new Map(),
+    ended: new Set(),
     frames: 0,
   };
   await keepJournalEvidence(engine, scan);
   if (replay.isRebuilt) await rebuildFromFolders(engine);
   else Object.assign(engine.totals, scan.mark?.totals);
   for (const key of scan.mark?.quarantined ?? []) engine.quarantined.add(key);
+  await lookAhead(replay, scan);
   await replayCopies(replay, scan);
   await eachFrame(engine, scan, (frame) => applyFrame(replay, { ...frame, copiedFor: undefined }));
   await failpoint('recovery:applied');
   await quarantineNamed(engine, scan);
   await finishKeys(replay, [...(scan.mark?.active ?? []), ...engine.quarantined]);
+  for (const key of scan.mark?.idle ?? [])
+    if (engine.table.get(key) === undefined) engine.idle.set(key, engine.options.clock.monotonic());
   engine.isRecovered = true;
   recovered.publish(() => ({
     frames: replay.frames,
@@ -112,6 +94,15 @@ function frameAt(content: Buffer, place: FramePlace): Frame {
   return frame;
 }
 
+/** Which epochs end in the frames to come. */
+async function lookAhead(replay: Replay, scan: Scan): Promise<void> {
+  await eachFrame(replay.engine, scan, async ({ kind, payload }) => {
+    if (kind !== frameKinds.finalise) return;
+    const { k, e } = decodeJson<FinalisePayload>(payload);
+    replay.ended.add(`${k} ${e}`);
+  });
+}
+
 /** Frames at or below the mark that a checkpoint carried along for keys it could not write, before all others: they are older. */
 async function replayCopies(replay: Replay, scan: Scan): Promise<void> {
   const low = scan.mark?.low ?? 0;
@@ -133,11 +124,14 @@ async function applyFrame(replay: Replay, frame: Replayed): Promise<void> {
     case frameKinds.append:
       await applyAppend(replay, frame);
       return;
-    case frameKinds.commit: {
-      const payload = decodeJson<CommitPayload>(frame.payload);
-      await applyCommit(replay, frame, payload);
-      return;
-    }
+    case frameKinds.commit:
+      return applyCommit(replay, frame);
+    case frameKinds.generation:
+      return applyGeneration(replay, frame);
+    case frameKinds.seed:
+      return applySeed(replay, frame);
+    case frameKinds.finalise:
+      return applyFinalise(replay, frame);
     case frameKinds.quarantine: {
       const { k, code, message, since } = decodeJson<QuarantinePayload>(frame.payload);
       replay.engine.quarantined.add(k);
@@ -149,58 +143,41 @@ async function applyFrame(replay: Replay, frame: Replayed): Promise<void> {
     }
     case frameKinds.reset:
     case frameKinds.quarantineClear:
-      await applyPosition(replay, frame, frame.kind, decodeJson<PositionPayload>(frame.payload));
-      return;
+      return applyPosition(replay, frame, frame.kind);
     default:
       // Marks, tenures and abandons were taken into account by the scan, copies before; other kinds have no writer yet.
       return;
   }
 }
 
-function underLock<T>(replay: Replay, key: Key, fn: (guard: KeyGuard) => Promise<T>): Promise<T> {
-  return replay.engine.locks.with(key, fn, undefined, 'recovery');
-}
-
-/** Whether the key still needs the frame: not in its record, not applied a moment ago from a copy. */
-function takes(replay: Replay, state: KeyState, frame: Replayed): boolean {
-  const last = replay.appliedTo.get(state.key) ?? 0;
-  return frame.sequence > last && !isCounted(state, frame.tenure, frame.sequence);
-}
-
 async function applyAppend(replay: Replay, frame: Replayed): Promise<void> {
   const { engine } = replay;
   const { meta, lines } = decodeAppend(frame.payload);
   if (frame.copiedFor === undefined) countInRoot(engine, meta);
-  const states: KeyState[] = [];
+  const states: (KeyState | undefined)[] = [];
   for (const key of meta.keys)
     states.push(await underLock(replay, key.k, (guard) => stateFor(replay, guard, key)));
-  const isTaken = states.map((state) => takes(replay, state, frame));
+  const isTaken = states.map((state) => state !== undefined && takes(replay, state, frame));
   let at = 0;
   for (const record of meta.records) {
+    assert(record.k < states.length, 'an append frame names the key of each record');
     const state = states[record.k];
-    assert(state !== undefined, 'an append frame names the key of each record');
     const bytes = Buffer.from(lines.subarray(at, at + record.len));
     at += record.len;
+    // The epoch is over, and so is everything that its log was needed for.
+    if (state === undefined || state.isFinalising) continue;
     await retell(replay, state, record.at, bytes);
     if (isTaken[record.k] === true) await takeRecord(replay, state, record, meta);
     indexRecord(replay, state, record, meta.t, isTaken[record.k] === true);
   }
   for (const [index, state] of states.entries()) {
+    if (state === undefined) continue;
     meet(replay, state);
     if (isTaken[index] !== true) continue;
     state.totals.duplicates += meta.keys[index]?.dup ?? 0;
     state.owner = meta.keys[index]?.own ?? state.owner;
     replay.appliedTo.set(state.key, frame.sequence);
   }
-}
-
-/**
- * What a frame after the mark speaks of is written again by the next checkpoint, also when its files hold it already: the process that wrote
- * them may have been killed before it synced them.
- */
-function meet(replay: Replay, state: KeyState): void {
-  replay.met.add(state.key);
-  dirty(state);
 }
 
 function countInRoot(engine: Engine, meta: AppendMeta): void {
@@ -223,7 +200,8 @@ async function retell(
 ): Promise<void> {
   const { engine, toldFrom } = replay;
   const last = state.tail.at(-1);
-  if (last !== undefined && offset <= last.offset) return;
+  // A compaction has made the bytes below the base needless, and its record is durable.
+  if (offset < state.base || (last !== undefined && offset <= last.offset)) return;
   if (!toldFrom.has(state.key)) {
     toldFrom.set(state.key, offset);
     state.filledTo = Math.min(state.filledTo, offset);
@@ -277,16 +255,23 @@ function indexRecord(
 
 /**
  * The state that an append goes on from. An epoch that opens in the journal is rebuilt from its frames alone, unless a checkpoint has come as
- * far as its offset record: its folder may be half made (C1).
+ * far as its offset record: its folder may be half made (C1). Undefined for an epoch that ends further on and whose files are gone.
  */
-async function stateFor(replay: Replay, guard: KeyGuard, key: AppendKey): Promise<KeyState> {
+async function stateFor(
+  replay: Replay,
+  guard: KeyGuard,
+  key: AppendKey,
+): Promise<KeyState | undefined> {
   const { engine } = replay;
   const inMemory = engine.table.get(key.k);
   if (inMemory?.epoch === key.e) return inMemory;
+  // The epoch before has ended, or this one could not have begun.
+  if (inMemory?.isFinalising === true) await completeFinalise(engine, guard, inMemory);
   if (key.open === undefined || (await hasCheckpoint(engine, key))) {
     const known = await loadState(engine, guard);
     if (known?.epoch === key.e) return known;
   }
+  if (key.open === undefined && replay.ended.has(`${key.k} ${key.e}`)) return undefined;
   const state = openedState(engine, key);
   engine.table.put(state);
   if (key.open === undefined) {
@@ -319,7 +304,7 @@ function openedState(engine: Engine, key: AppendKey): KeyState {
     state.baseCursor = open.cursor;
     state.cursorText = JSON.stringify(open.cursor);
     state.applied = open.applied;
-    state.digestBefore = open.applied?.sha256 ?? null;
+    state.before = open.applied;
     state.baseTotals = open.totals;
     Object.assign(state.totals, open.totals);
   }
@@ -328,65 +313,4 @@ function openedState(engine: Engine, key: AppendKey): KeyState {
   // Nothing of the file is needed, sound or not: the frames hold the epoch whole.
   state.isRecordRetold = true;
   return state;
-}
-
-async function applyCommit(replay: Replay, frame: Replayed, payload: CommitPayload): Promise<void> {
-  const { engine } = replay;
-  if (frame.copiedFor === undefined) addDelta(engine.totals, payload.delta);
-  const state = await underLock(replay, payload.k, (guard) => loadState(engine, guard));
-  if (state === undefined || state.epoch !== payload.e) return;
-  meet(replay, state);
-  if (!takes(replay, state, frame)) {
-    for (const line of payload.dead ?? []) indexLetter(engine, state, line);
-    return;
-  }
-  if (!state.hasSoundRecord) replay.retold.add(state.key);
-  if (!state.hasSoundRecord || payload.seq !== state.seq + 1) replay.recount.add(state.key);
-  state.committed = payload.after;
-  state.committedRecords += payload.n;
-  state.seq = payload.seq;
-  state.cursor = payload.cursor;
-  state.cursorText = JSON.stringify(payload.cursor);
-  state.applied = payload.applied;
-  addDelta(state.totals, payload.delta);
-  if (state.committed === state.end) state.oldestMs = null;
-  for (const line of payload.dead ?? []) takeLetter(engine, state, line);
-  replay.appliedTo.set(state.key, frame.sequence);
-}
-
-/** A position that was set anew is told whole, so it also makes good an offset record that is the damage. */
-async function applyPosition(
-  replay: Replay,
-  frame: Replayed,
-  kind: PositionKind,
-  payload: PositionPayload,
-): Promise<void> {
-  const { engine } = replay;
-  const { k: key, delta, dead = [] } = payload;
-  if (frame.copiedFor === undefined) {
-    engine.totals.applied += delta.applied;
-    engine.totals.dead += delta.dead;
-  }
-  const state = await underLock(replay, key, (guard) => loadState(engine, guard));
-  const isCleared = kind === frameKinds.quarantineClear && payload.more !== true;
-  if (isCleared) engine.quarantined.delete(key);
-  if (state === undefined || state.epoch !== payload.e) return;
-  // What stops a key is told by the order of its frames alone, whatever its record holds already.
-  if (isCleared) state.quarantine = null;
-  meet(replay, state);
-  if (takes(replay, state, frame)) {
-    takePosition(state, kind, payload);
-    for (const line of dead) takeLetter(engine, state, line);
-    replay.appliedTo.set(key, frame.sequence);
-  } else for (const line of dead) indexLetter(engine, state, line);
-}
-
-function addDelta(
-  totals: { applied: number; dead: number; discarded: number; duplicates: number },
-  delta: CommitPayload['delta'],
-): void {
-  totals.applied += delta.applied;
-  totals.dead += delta.dead;
-  totals.discarded += delta.discarded;
-  totals.duplicates += delta.dup;
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { isStaleStaging, parseStagingName } from '#disk';
-import { type Key, parseKey } from '#record';
+import type { Key } from '#record';
 import { evidenceKept } from '#signals';
+import type { KeyTotals } from '#state';
 import { type Engine, noteBacklog } from '../engine.ts';
 import { keepCopy } from '../evidence.ts';
 import { type KeyState, dirty, pendingRecords } from '../session/key-state.ts';
@@ -9,7 +10,9 @@ import { loadDead } from '../session/dead-ahead.ts';
 import { loadState, orStop, settleLog } from '../session/load-key.ts';
 import { countLines } from '../session/read-lines.ts';
 import { stopKey } from '../repair/set-back.ts';
-import type { Replay } from './recovery-apply.ts';
+import type { Replay } from './replay.ts';
+import { allRows, keysOnDisk } from '../all-keys.ts';
+import { completeFinalise } from '../lifecycle/finalise.ts';
 
 /** The last steps of recovery, key by key: files as long as their journal says, books that add up, a list of who must drain. */
 export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<void> {
@@ -17,12 +20,17 @@ export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<
   for (const key of wake) await engine.locks.with(key, (guard) => loadState(engine, guard));
   for (const state of engine.table.values()) {
     if (replay.met.has(state.key)) await reclaimStaging(engine, state);
+    if (state.isFinalising) {
+      await engine.locks.with(state.key, (guard) => completeFinalise(engine, guard, state));
+      continue;
+    }
     if (replay.retold.has(state.key)) takeAsRetold(state);
     if (state.hasSoundRecord) await settleEnd(replay, state);
     if (replay.recount.has(state.key) && state.fault === undefined)
       await orStop(engine, state, () => recount(replay, state));
     if (state.fault !== undefined) await stopOrSetBack(replay, state, state.fault);
     state.fault = undefined;
+    if (replay.met.has(state.key)) state.hasOtherGenerations = true;
   }
   engine.active.clear();
   engine.backlogBytes = 0;
@@ -115,27 +123,16 @@ export async function rebuildFromFolders(engine: Engine): Promise<void> {
 function sumTotals(engine: Engine): void {
   const { totals } = engine;
   Object.assign(totals, { accepted: 0, applied: 0, dead: 0, discarded: 0, duplicates: 0, keys: 0 });
-  for (const state of engine.table.values()) {
+  const add = (one: KeyTotals): void => {
     totals.keys += 1;
-    totals.accepted += state.totals.accepted;
-    totals.applied += state.totals.applied;
-    totals.dead += state.totals.dead;
-    totals.discarded += state.totals.discarded;
-    totals.duplicates += state.totals.duplicates;
-  }
-}
-
-/** Names of all session folders, in no order. */
-export async function keysOnDisk(engine: Engine): Promise<readonly Key[]> {
-  const { disk, directory } = engine.options;
-  const sessions = join(directory, 'sessions');
-  const keys: Key[] = [];
-  for (const shard of await disk.readDirectory(sessions)) {
-    if (shard.kind !== 'directory') continue;
-    for (const { name } of await disk.readDirectory(join(sessions, shard.name))) {
-      const key = parseKey(name);
-      if (key !== undefined) keys.push(key);
-    }
-  }
-  return keys;
+    totals.accepted += one.accepted;
+    totals.applied += one.applied;
+    totals.dead += one.dead;
+    totals.discarded += one.discarded;
+    totals.duplicates += one.duplicates;
+  };
+  for (const state of engine.table.values()) add(state.totals);
+  // Those whose epoch is over have no folder that would tell.
+  for (const { key, row } of allRows(engine))
+    if (engine.table.get(key) === undefined) add(row.totals);
 }

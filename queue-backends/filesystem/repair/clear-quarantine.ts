@@ -165,8 +165,8 @@ async function tellGenerationAnew(engine: Engine, state: KeyState): Promise<void
   const reason = 'a generation file that could not be read is told anew';
   await keepCopy(options, files.generationPath(state.key, state.gen), 'corrupt', reason);
   state.baseCursor = null;
-  state.digestBefore = null;
-  await files.makeFolder(state, null);
+  state.before = null;
+  await files.makeFolder(state);
 }
 
 /** Position and cursor at a place; a cursor that is not known there is folded from the generation file on. */

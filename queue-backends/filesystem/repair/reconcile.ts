@@ -7,7 +7,7 @@ import { type Engine, noteBacklog } from '../engine.ts';
 import { frameKinds } from '../journal/frame.ts';
 import { type CommitPayload, encodeJson } from '../journal/payloads.ts';
 import { submitFrame } from '../journal/submit.ts';
-import { keysOnDisk } from '../recovery/recovery-finish.ts';
+import { keysOnDisk } from '../all-keys.ts';
 import { hasDeadFile } from '../session/dead-file.ts';
 import { type KeyState, dirty, passDead, positionOf } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';

@@ -50,7 +50,9 @@ export class Filler {
 
   /** Fills one key now; used by a checkpoint and by readers that must see the file. */
   async fillNow(state: KeyState, guard: KeyGuard): Promise<void> {
-    if (state.filledTo === state.end || !state.hasSoundRecord) return;
+    if (state.filledTo === state.end || !state.hasSoundRecord || !state.isOpen) return;
+    // Its log is on its way out.
+    if (state.isFinalising) return;
     if (!state.hasFolder) await this.#options.makeFolder(state, guard);
     await this.#options.files.fill(state);
   }

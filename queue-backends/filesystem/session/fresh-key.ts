@@ -1,5 +1,6 @@
 import type { Key } from '#record';
 import type { Engine } from '../engine.ts';
+import { appliedOf } from './key-row.ts';
 import { type KeyState, newKeyState } from './key-state.ts';
 
 /**
@@ -21,8 +22,8 @@ export function freshState(engine: Engine, key: Key, workspace: string, session:
     state.cursor = row.cursor;
     state.baseCursor = row.cursor;
     state.cursorText = JSON.stringify(row.cursor);
-    state.applied = row.sha256 === null ? null : { position: row.position, sha256: row.sha256 };
-    state.digestBefore = row.sha256;
+    state.applied = appliedOf(row);
+    state.before = state.applied;
     state.baseTotals = row.totals;
     Object.assign(state.totals, row.totals);
   }

@@ -1,6 +1,6 @@
 import { canonicalJson, crc32cHex, formatTooNew, type JsonValue } from '#base';
-import type { Cursor } from '#record';
-import type { KeyState } from './key-state.ts';
+import type { Cursor, Position } from '#record';
+import type { AppliedBefore, KeyState } from './key-state.ts';
 
 const version = 1;
 
@@ -15,12 +15,14 @@ export interface GenerationFile {
   readonly base: number;
   /** The cursor at `base`; null before the first commit of a key's first epoch. */
   readonly cursor: Cursor | null;
-  /** Digest of the last record before `base` that the graph held; null when there is none (ING-541). */
+  /** Digest of the last record before `base` that the graph held, and the position after it; null when there is none (ING-541). */
   readonly sha256_before: string | null;
+  /** Absent in files of the first versions. */
+  readonly position_before?: Position | null;
 }
 
-/** `digest` is that of the record before `base`: a state knows it only while nothing of the epoch is committed. */
-export function generationOf(state: KeyState, digest: string | null): GenerationFile {
+/** The generation that the state is read from. */
+export function generationOf(state: KeyState): GenerationFile {
   return {
     v: version,
     workspace: state.workspace,
@@ -30,8 +32,15 @@ export function generationOf(state: KeyState, digest: string | null): Generation
     gen: state.gen,
     base: state.base,
     cursor: state.baseCursor,
-    sha256_before: digest,
+    sha256_before: state.before?.sha256 ?? null,
+    position_before: state.before?.position ?? null,
   };
+}
+
+export function beforeOf({ sha256_before, position_before }: GenerationFile): AppliedBefore | null {
+  return sha256_before === null
+    ? null
+    : { position: position_before ?? null, sha256: sha256_before };
 }
 
 export function encodeGeneration(content: GenerationFile): Buffer {

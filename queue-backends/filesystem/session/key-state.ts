@@ -51,6 +51,12 @@ export interface LastClear {
   readonly ts: string;
 }
 
+/** The last record before a log generation that the graph held; the files of the first versions kept its digest alone. */
+export interface AppliedBefore {
+  readonly position: Position | null;
+  readonly sha256: string;
+}
+
 export type MutableTotals = { -readonly [Member in keyof KeyTotals]: KeyTotals[Member] };
 
 /** Bytes of stored lines that all keys together hold in memory (P9). */
@@ -94,6 +100,10 @@ export interface KeyState {
   isLogSuspect: boolean;
   /** The epoch's opening frame is durable. */
   isOpen: boolean;
+  /** The epoch has ended: what is left of its files goes before anything else is done with the key (ING-802). */
+  isFinalising: boolean;
+  /** Files of other log generations may be in the folder: they go once the offset record names this one (ING-814). */
+  hasOtherGenerations: boolean;
   /** Set while the epoch's opening frame is on its way. */
   opening: Flight | undefined;
   /** Set while the frame that gives an open key its owner is on its way. */
@@ -109,9 +119,9 @@ export interface KeyState {
   isRecordRetold: boolean;
   cursor: Cursor | null;
   cursorText: string;
-  /** Cursor that the epoch began with, and digest of the record before it: what the generation file keeps (ING-815). */
+  /** Cursor at `base`, and the last record before it that the graph held: what the generation file keeps (ING-815). */
   baseCursor: Cursor | null;
-  digestBefore: string | null;
+  before: AppliedBefore | null;
   seq: number;
   applied: AppliedMark | null;
   /** As of the durable frames. */
@@ -128,6 +138,8 @@ export interface KeyState {
   ids: KeyFilter | undefined;
   /** Up to here the state store's index has read the log. */
   indexedThrough: number;
+  /** Up to here the index keeps the content digests of the records as well (ING-517). */
+  digestedThrough: number;
   /** Ends of the records of the last batch read, in order: what a commit counts by. */
   boundaries: number[];
   commitInFlight: Promise<void> | undefined;
@@ -208,7 +220,10 @@ export function newKeyState(
     cursor: null,
     cursorText: 'null',
     baseCursor: null,
-    digestBefore: null,
+    before: null,
+    isFinalising: false,
+    hasOtherGenerations: false,
+    digestedThrough: 0,
     seq: 0,
     applied: null,
     totals: { ...zeroTotals },
@@ -284,6 +299,22 @@ export function isDirty(state: KeyState): boolean {
   return state.version !== state.savedVersion;
 }
 
+/** Everything that was handed over is durable and committed, and nothing is on its way. */
+export function isDrained(state: KeyState): boolean {
+  return (
+    state.committed === state.end &&
+    state.nextOffset === state.end &&
+    state.opening === undefined &&
+    state.commitInFlight === undefined &&
+    state.settling.size === 0
+  );
+}
+
+/** Its session has ended, and so may its epoch (ING-807). */
+export function isEnding(state: KeyState): boolean {
+  return state.isOpen && state.cursor?.terminal_seen === true && state.committed === state.end;
+}
+
 /** Nothing of it would be missed: drained, in its files, and on nobody's mind. */
 export function isEvictable(state: KeyState): boolean {
   return (
@@ -298,6 +329,7 @@ export function isEvictable(state: KeyState): boolean {
     state.pendingDuplicates === 0 &&
     !isDirty(state) &&
     !state.isStuck &&
+    !state.isFinalising &&
     state.quarantine === null
   );
 }

@@ -34,14 +34,16 @@ export function takeLetter(engine: Engine, state: KeyState, line: DeadLine | Out
 export function indexLetter(engine: Engine, state: KeyState, line: DeadLine | OutcomeLine): void {
   if (line.event_id === undefined) return;
   const entry = engine.indexer.find(state, line.event_id);
-  if (entry === undefined || entry.ordinal !== state.ordinal || entry.offset !== line.pos_start)
-    return;
+  const ordinal = line.ordinal ?? state.ordinal;
+  if (entry === undefined || entry.ordinal !== ordinal || entry.offset !== line.pos_start) return;
   if (!isOutcome(line)) engine.indexer.add(state, line.event_id, { ...entry, status: 'dead' });
   else if (line.kind === 'discarded')
     engine.indexer.add(state, line.event_id, { ...entry, status: 'discarded' });
   else {
-    const offset = parsePosition(line.requeue_pos as Position)?.offset ?? entry.offset;
+    const { ordinal, offset } = parsePosition(line.requeue_pos as Position) ?? entry;
     const length = line.requeue_len ?? entry.length;
-    engine.indexer.add(state, line.event_id, { ...entry, offset, length, status: 'live' });
+    const { isDerivedId } = entry;
+    const moved = { ordinal, offset, length, status: 'live', isDerivedId } as const;
+    engine.indexer.add(state, line.event_id, moved);
   }
 }

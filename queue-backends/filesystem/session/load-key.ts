@@ -1,18 +1,28 @@
 import { type MillraceError, isMillraceError } from '#base';
-import { type KeyGuard, logGenerationMissing, offsetBeyondLog, recordCorrupt } from '#queue';
+import {
+  type KeyGuard,
+  logGenerationMissing,
+  offsetBeyondLog,
+  offsetCorrupt,
+  recordCorrupt,
+} from '#queue';
 import { type Key, keyParts, parsePosition } from '#record';
 import { evidenceKept } from '#signals';
 import type { KeyRow } from '#state';
 import { countUncounted, loadDead } from './dead-ahead.ts';
 import { readLetterLines } from './dead-file.ts';
+import { type GenerationFile, beforeOf } from './generation-file.ts';
+import { appliedOf } from './key-row.ts';
 import { type Engine, noteBacklog } from '../engine.ts';
 import { keepCopy } from '../evidence.ts';
+import { idOf } from './event-id.ts';
 import { type KeyState, dirty, newKeyState, zeroTotals } from './key-state.ts';
 import { indexLetter } from './letters.ts';
 import type { OffsetRecord } from './offset-record.ts';
 import { readMarker, setQuarantine } from '../quarantine.ts';
 import { survey } from '../repair/examine.ts';
 import { stopKey } from '../repair/set-back.ts';
+import { removeOtherGenerations } from '../lifecycle/switch-generation.ts';
 import { readLines, soundEnd } from './read-lines.ts';
 import { noteReadTrouble } from '../trouble.ts';
 
@@ -58,7 +68,10 @@ async function readState(engine: Engine, key: Key): Promise<KeyState | undefined
   if (state === undefined) return undefined;
   fault ??= await firstFault(engine, state);
   await stopIfMarked(engine, state, fault);
-  if (engine.isRecovered) await settleLog(engine, state, state.end);
+  if (engine.isRecovered) {
+    await settleLog(engine, state, state.end);
+    await tidyGenerations(engine, state);
+  }
   return state;
 }
 
@@ -67,6 +80,7 @@ async function readState(engine: Engine, key: Key): Promise<KeyState | undefined
  * journal has told. Recovery does this last, when it knows.
  */
 export async function settleLog(engine: Engine, state: KeyState, toldFrom: number): Promise<void> {
+  if (state.isFinalising) return;
   if (state.hasSoundRecord) await loadDead(engine, state);
   if (state.quarantine !== null || state.fault !== undefined) {
     if (toldFrom === state.end && state.hasSoundRecord) await keepBehind(engine, state);
@@ -84,6 +98,13 @@ export async function settleLog(engine: Engine, state: KeyState, toldFrom: numbe
     if (!isTold) await countUncounted(engine, state);
     await reindex(engine, state, isTold ? toldFrom : state.end);
   });
+}
+
+/** What an interrupted compaction has left: before the key is used first (ING-814). A stopped key keeps all that it has. */
+export async function tidyGenerations(engine: Engine, state: KeyState): Promise<void> {
+  const isStopped = state.quarantine !== null || state.fault !== undefined;
+  if (isStopped || !state.hasFolder || !state.hasSoundRecord || state.isFinalising) return;
+  await removeOtherGenerations(engine, state);
 }
 
 /** Damage is a value here; everything else goes on as an error. */
@@ -141,6 +162,11 @@ function fromRecord(engine: Engine, key: Key, record: OffsetRecord): KeyState {
   state.lastClear = record.last_clear ?? null;
   Object.assign(state.totals, record.totals);
   state.baseTotals = record.totals;
+  if (record.state === 'finalizing') {
+    state.isFinalising = true;
+    // The index knew all of the log before it was allowed to go.
+    state.digestedThrough = record.log_end;
+  }
   return state;
 }
 
@@ -158,7 +184,7 @@ async function firstFault(engine: Engine, state: KeyState): Promise<MillraceErro
     return offsetBeyondLog({ key, offset: state.committed, end: state.end });
   const generation = await engine.files.readGeneration(key, state.gen);
   state.baseCursor = generation?.cursor ?? null;
-  state.digestBefore = generation?.sha256_before ?? null;
+  state.before = generation === undefined ? null : beforeOf(generation);
   return generation === undefined
     ? logGenerationMissing({ key, generation: state.gen })
     : undefined;
@@ -169,9 +195,11 @@ async function firstFault(engine: Engine, state: KeyState): Promise<MillraceErro
  * (ING-823). A lone generation file is the half of a folder that never came to be (C1).
  */
 async function withoutRecord(engine: Engine, key: Key): Promise<KeyState | undefined> {
-  const generation = await engine.files.readGeneration(key, 0);
+  const generation = await findGeneration(engine, key);
   if (generation === undefined) return undefined;
   const state = newKeyState(key, generation.epoch, generation.ordinal, engine.table.memory);
+  state.gen = generation.gen;
+  state.base = generation.base;
   state.workspace = generation.workspace;
   state.session = generation.session_id;
   state.isOpen = true;
@@ -179,7 +207,24 @@ async function withoutRecord(engine: Engine, key: Key): Promise<KeyState | undef
   state.cursor = generation.cursor;
   state.baseCursor = generation.cursor;
   state.cursorText = JSON.stringify(generation.cursor);
-  return (await engine.files.logEnd(state)) === state.base ? undefined : state;
+  if ((await engine.files.logEnd(state)) === state.base) return undefined;
+  if (state.gen === 0) return state;
+  throw offsetCorrupt({ key, reason: `it is missing beside generation ${state.gen} of the log` });
+}
+
+/** The description of the newest log generation that has a log: a switch that was given up has none yet. */
+async function findGeneration(engine: Engine, key: Key): Promise<GenerationFile | undefined> {
+  const entries = await engine.files.otherGenerations(key, undefined);
+  const logs = new Set(entries.filter(({ kind }) => kind === 'log').map(({ gen }) => gen));
+  const described = entries
+    .filter(({ kind }) => kind === 'description')
+    .map(({ gen }) => gen)
+    .toSorted((a, b) => Number(logs.has(b)) - Number(logs.has(a)) || b - a);
+  for (const gen of described) {
+    const found = await engine.files.readGeneration(key, gen);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /**
@@ -187,12 +232,14 @@ async function withoutRecord(engine: Engine, key: Key): Promise<KeyState | undef
  * books are those of the key's row, which the same checkpoint wrote.
  */
 async function withoutSoundRecord(engine: Engine, key: Key): Promise<KeyState> {
-  const generation = await engine.files.readGeneration(key, 0);
+  const generation = await findGeneration(engine, key);
   const row = engine.options.state.getRow(key);
   const names = generation ?? namesOf(key, row);
   const epoch = generation?.epoch ?? row?.epoch ?? engine.options.chance.uuid();
   const ordinal = generation?.ordinal ?? row?.ordinal ?? 0;
   const state = newKeyState(key, epoch, ordinal, engine.table.memory);
+  state.gen = generation?.gen ?? 0;
+  state.base = generation?.base ?? 0;
   state.workspace = names.workspace;
   state.session = names.session_id;
   state.owner = row?.owner ?? null;
@@ -209,10 +256,11 @@ async function withoutSoundRecord(engine: Engine, key: Key): Promise<KeyState> {
 }
 
 function takeRow(state: KeyState, row: KeyRow): void {
-  state.committed = Math.min(parsePosition(row.position)?.offset ?? 0, state.end);
+  const offset = parsePosition(row.position)?.offset ?? 0;
+  state.committed = Math.max(state.base, Math.min(offset, state.end));
   state.cursor = row.cursor;
   state.cursorText = JSON.stringify(row.cursor);
-  state.applied = row.sha256 === null ? null : { position: row.position, sha256: row.sha256 };
+  state.applied = appliedOf(row);
 }
 
 function namesOf(
@@ -257,7 +305,8 @@ async function keepBehind(engine: Engine, state: KeyState): Promise<void> {
 /** Ids of a log that the index has not read: after a loss of the state store, or of its last moments (ING-513). */
 async function reindex(engine: Engine, state: KeyState, to: number): Promise<void> {
   const progress = engine.options.state.getProgress(state.key);
-  const known = progress?.epoch === state.epoch ? progress.indexedThrough : state.base;
+  const isOfEpoch = progress?.epoch === state.epoch;
+  const known = Math.max(state.base, isOfEpoch ? progress.indexedThrough : 0);
   if (known > state.end) await forgetLost(engine, state);
   const from = Math.min(known, state.end);
   state.indexedThrough = Math.max(state.indexedThrough, from, to);
@@ -292,15 +341,4 @@ async function forgetLost(engine: Engine, state: KeyState): Promise<void> {
   dirty(state);
   const reason = `${count} event ids were forgotten: their records are missing from the log`;
   evidenceKept.publish(() => ({ path: engine.files.folderOf(key), reason }));
-}
-
-const idPattern =
-  /^\{"v":1,(?:"sid":"(?:[^"\\]|\\.)*",)?"id":("(?:[^"\\]|\\.)*")(,"derived":true)?/;
-
-/** The event id of a stored line; ids and session ids are at most 512 bytes, escaped six times that. */
-function idOf(raw: Uint8Array): { readonly id: string; readonly isDerived: boolean } | undefined {
-  const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.length, 8192));
-  const match = idPattern.exec(head.toString('utf8'));
-  if (match?.[1] === undefined) return undefined;
-  return { id: JSON.parse(match[1]) as string, isDerived: match[2] !== undefined };
 }

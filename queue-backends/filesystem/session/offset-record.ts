@@ -94,6 +94,8 @@ export interface OffsetRecords {
     next: (current: OffsetRecord | undefined) => OffsetRecord,
     how?: WriteHow,
   ): Promise<OffsetRecord>;
+  /** Takes the record of a finalised key away, durably; one that is gone already is fine (ING-804). Refuses like `write`. */
+  remove(key: Key, folder: string, how?: WriteHow): Promise<void>;
   /** Copies a damaged file aside, as evidence (ING-409). */
   preserve(folder: string, reason: string): Promise<void>;
   /** Copies the file aside before its position is set anew (ING-219). */
@@ -131,6 +133,21 @@ export function offsetRecords(options: OffsetRecordOptions): OffsetRecords {
     read,
     preserve,
     keepReplaced,
+    remove: (key, folder, how = {}) =>
+      locks.with(
+        key,
+        (guard) =>
+          guard.leaf(async () => {
+            const current = await readOrKeep(key, folder);
+            assertTenure(permit, current?.tenure ?? 0);
+            const path = join(folder, offsetRecordName);
+            if ((await disk.stat(path)) === undefined) return;
+            await disk.unlink(path);
+            await disk.syncDirectory(folder);
+          }),
+        how.held,
+        'offset record',
+      ),
     write: (key, folder, next, how = {}) =>
       locks.with(
         key,

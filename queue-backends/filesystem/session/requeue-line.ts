@@ -18,6 +18,7 @@ export function requeueLine(
     requeue_pos: positionOf(state, record.at),
     requeue_len: record.len,
     pos_start: set.at,
+    ...(set.o === undefined ? {} : { ordinal: set.o }),
     ...(set.eid === undefined ? {} : { event_id: set.eid }),
   };
 }

@@ -21,7 +21,15 @@ export interface SessionFilesOptions {
   readonly handlesMax?: number;
 }
 
+/** A file of one log generation. */
+export interface GenerationEntry {
+  readonly gen: number;
+  readonly kind: 'log' | 'description';
+  readonly path: string;
+}
+
 const copyBytes = 1024 * 1024;
+const generationPattern = /^(log|generation)\.(\d{6,})\.jsonl?$/;
 
 /** The per-session files: filled lazily from what the journal holds, read always (QFS-10). */
 export class SessionFiles {
@@ -52,11 +60,17 @@ export class SessionFiles {
   }
 
   /** Makes the folder with its generation file; the offset record follows before the log (ING-125). */
-  async makeFolder(state: KeyState, digestBefore: string | null): Promise<void> {
-    const { disk, names } = this.#options;
+  async makeFolder(state: KeyState): Promise<void> {
+    const { disk } = this.#options;
     await disk.makeDirectory(this.folderOf(state.key));
-    const bytes = encodeGeneration(generationOf(state, digestBefore));
-    await atomicReplace(disk, this.generationPath(state.key, state.gen), bytes, names);
+    await this.writeGeneration(state.key, generationOf(state));
+  }
+
+  /** Durable when it resolves (ING-815). */
+  async writeGeneration(key: Key, content: GenerationFile): Promise<void> {
+    const { disk, names } = this.#options;
+    const path = this.generationPath(key, content.gen);
+    await atomicReplace(disk, path, encodeGeneration(content), names);
   }
 
   /** Undefined when absent or unreadable: its reader then has nothing to stand on. */
@@ -153,13 +167,82 @@ export class SessionFiles {
   }
 
   async #copyTo(state: KeyState, target: DiskFile): Promise<number> {
-    for (let at = state.base; at < state.syncedTo;) {
-      const chunk = await this.read(state, at, Math.min(copyBytes, state.syncedTo - at));
-      if (chunk.length === 0) break;
-      await target.writeAt([chunk], at - state.base);
-      at += chunk.length;
-    }
+    await this.#copyRange(state, state.base, state.syncedTo, target, 0);
     return state.syncedTo - state.base;
+  }
+
+  /**
+   * Puts the bytes from `base` up to `to` into the log of another generation; durable with the folder's next sync. Without any the generation
+   * has no log yet, and none that an earlier try may have left.
+   */
+  async copyToGeneration(state: KeyState, gen: number, base: number, to: number): Promise<void> {
+    const { disk, names } = this.#options;
+    const path = this.logPath(state.key, gen);
+    await this.#handles.drop(path);
+    if (to <= base) {
+      if ((await disk.stat(path)) !== undefined) await disk.unlink(path);
+      return;
+    }
+    const staging = names.nextFor(path);
+    const file = await disk.open(staging, 'create');
+    try {
+      await this.#copyRange(state, base, to, file, 0);
+      await file.sync();
+    } catch (error) {
+      await file.close();
+      await disk.unlink(staging);
+      throw error;
+    }
+    await file.close();
+    await disk.rename(staging, path);
+  }
+
+  /** Brings the log of an older generation, which begins at `base`, up to what the present one holds: only recovery needs it. */
+  async extendGeneration(state: KeyState, gen: number, base: number): Promise<void> {
+    const { disk } = this.#options;
+    const path = this.logPath(state.key, gen);
+    const end = base + ((await disk.stat(path))?.size ?? 0);
+    if (end >= state.filledTo) return;
+    await this.#handles.with(path, async (file) => {
+      await this.#copyRange(state, end, state.filledTo, file, end - base);
+      await file.sync();
+    });
+  }
+
+  async #copyRange(
+    state: KeyState,
+    from: number,
+    to: number,
+    target: DiskFile,
+    at: number,
+  ): Promise<void> {
+    for (let next = from; next < to;) {
+      const chunk = await this.read(state, next, Math.min(copyBytes, to - next));
+      if (chunk.length === 0) break;
+      await target.writeAt([chunk], at + next - from);
+      next += chunk.length;
+    }
+  }
+
+  /** Numbers of the log generations of which a file is there, other than `keep`, each with its files; nothing is opened. */
+  async otherGenerations(key: Key, keep: number | undefined): Promise<readonly GenerationEntry[]> {
+    const folder = this.folderOf(key);
+    const found: GenerationEntry[] = [];
+    for (const { name } of await this.#options.disk.readDirectory(folder)) {
+      const match = generationPattern.exec(name);
+      if (match === null || Number(match[2]) === keep) continue;
+      const kind = match[1] === 'log' ? 'log' : 'description';
+      found.push({ gen: Number(match[2]), kind, path: join(folder, name) });
+    }
+    return found;
+  }
+
+  /** Takes files away; the folder is not synced yet. */
+  async remove(entries: readonly GenerationEntry[]): Promise<void> {
+    for (const { path } of entries) {
+      await this.#handles.drop(path);
+      await this.#options.disk.unlink(path);
+    }
   }
 
   /** The folders whose entries lead to a session's folder. */

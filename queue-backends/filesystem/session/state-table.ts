@@ -32,6 +32,11 @@ export class StateTable {
     this.#states.set(state.key, state);
   }
 
+  /** Forgets a key whose epoch is over; another state may stand in its place by now. */
+  remove(state: KeyState): void {
+    if (this.#states.get(state.key) === state) this.#states.delete(state.key);
+  }
+
   values(): IterableIterator<KeyState> {
     return this.#states.values();
   }

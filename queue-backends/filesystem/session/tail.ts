@@ -33,6 +33,15 @@ function isWarm(state: KeyState, dropped: number): boolean {
   );
 }
 
+/** Forgets lines that end at or before an offset: the log begins behind them now. */
+export function dropTailBelow(state: KeyState, base: number): void {
+  const kept = state.tail.filter(({ offset }) => offset >= base);
+  const bytes = kept.reduce((sum, line) => sum + line.bytes.length, 0);
+  state.memory.bytes -= state.tailBytes - bytes;
+  state.tail = kept;
+  state.tailBytes = bytes;
+}
+
 /** For a state that another one replaces. */
 export function dropTail(state: KeyState): void {
   state.memory.bytes -= state.tailBytes;

@@ -1,5 +1,5 @@
-import { sha256Hex } from '#base';
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { sha256Hex } from '#base';
 import { testKey, testRecord } from '../../support/queue-fixtures.ts';
 import type { QueueCheck } from './harness.ts';
 import {
@@ -102,7 +102,7 @@ export const readChecks: readonly QueueCheck[] = [
     },
   },
   {
-    name: 'gives back any record that the log still has by the position after it (ING-541)',
+    name: 'knows any record of its log by its digest and the position after it (ING-541)',
     async run(harness) {
       let queue = await harness.open();
       const key = testKey();

@@ -22,6 +22,7 @@ const row: KeyRow = {
   ordinal: 2,
   epoch: 'epoch-1',
   position: formatPosition({ ordinal: 2, epoch: 'epoch-1', offset: 512 }),
+  appliedPosition: formatPosition({ ordinal: 2, epoch: 'epoch-1', offset: 480 }),
   sha256: 'ab'.repeat(32),
   cursor: { ...emptyCursor(), future_member: { kept: true } },
   totals: { accepted: 5, applied: 3, dead: 1, discarded: 1, duplicates: 9 },
@@ -75,6 +76,20 @@ export function describeState(name: string, makeHarness: () => Promise<StateHarn
         await store.write(testPermit(), [{ table: 'row', key, row }]);
         expect(store.getRow(key)).toEqual(row);
         expect(store.getRow(testKey('t'))).toBeUndefined();
+      }));
+
+    it('keeps the ids of epochs that have ended, each by its ordinal', () =>
+      withStore(async (store) => {
+        await store.write(testPermit(), [
+          { table: 'epoch', key, ordinal: 0, epoch: 'first' },
+          { table: 'epoch', key, ordinal: 256, epoch: 'later' },
+        ]);
+        expect(store.getEpoch(key, 0)).toBe('first');
+        expect(store.getEpoch(key, 256)).toBe('later');
+        expect(store.getEpoch(key, 1)).toBeUndefined();
+        expect(store.getEpoch(testKey('t'), 0)).toBeUndefined();
+        await store.write(testPermit(), [{ table: 'epoch', key, ordinal: 0, epoch: null }]);
+        expect(store.getEpoch(key, 0)).toBeUndefined();
       }));
 
     it('applies the writes of one call in order, the last one counting', () =>

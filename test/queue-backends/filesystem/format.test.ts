@@ -73,7 +73,7 @@ describe('a queue folder of format 1', () => {
       const mark = tenure + 40;
       expect(bytes.readUInt8(mark + 8), 'MARK').toBe(3);
       expect(bytes.toString('utf8', mark + frameHeaderBytes)).toMatch(
-        /^\{"low":1,"totals":\{"accepted":0,"applied":0,"dead":0,"discarded":0,"duplicates":0,"keys":0\},"active":\[\],"quarantined":\[\]\}\0*$/,
+        /^\{"low":1,"totals":\{"accepted":0,"applied":0,"dead":0,"discarded":0,"duplicates":0,"keys":0\},"active":\[\],"quarantined":\[\],"idle":\[\]\}\0*$/,
       );
       expect(JSON.parse(await readText(place.disk, `${queueDirectory}/format.json`))).toEqual({
         format: 1,

@@ -1,0 +1,114 @@
+import type { KeyStatus, QueueLedger } from '#queue';
+import { type Key, keyParts } from '#record';
+import type { KeyRow } from '#state';
+import { allRows, keysOnDisk } from './all-keys.ts';
+import type { Engine } from './engine.ts';
+import { appliedOf } from './session/key-row.ts';
+import { type KeyState, backlogBytes, pendingRecords, positionOf } from './session/key-state.ts';
+import { withState } from './with-state.ts';
+
+type Page = Parameters<QueueLedger['listKeys']>[0];
+
+/** Of a key with an open epoch from its state, of one whose epoch is over from its row; undefined for one that was never seen. */
+export function statusOfKey(engine: Engine, key: Key): Promise<KeyStatus | undefined> {
+  return withState(engine, key, 'status', async (state) => statusIn(engine, key, state));
+}
+
+function statusIn(engine: Engine, key: Key, state: KeyState | undefined): KeyStatus | undefined {
+  if (state?.isOpen === true) return statusOf(state);
+  const row = engine.options.state.getRow(key);
+  return row === undefined ? undefined : statusOfRow(key, row, state?.pendingDuplicates ?? 0);
+}
+
+function statusOf(state: KeyState): KeyStatus {
+  return {
+    key: state.key,
+    workspace: state.workspace,
+    session: state.session,
+    epoch: state.epoch,
+    ordinal: state.ordinal,
+    isFinalised: false,
+    owner: state.owner,
+    committed: positionOf(state, state.committed),
+    end: positionOf(state, state.end),
+    pending: pendingRecords(state),
+    backlogBytes: backlogBytes(state),
+    quarantine: state.quarantine,
+    appliedMark: state.applied,
+    ...state.totals,
+    duplicates: state.totals.duplicates + state.pendingDuplicates,
+  };
+}
+
+function statusOfRow(key: Key, row: KeyRow, waitingDuplicates: number): KeyStatus {
+  const { workspace, session, epoch, ordinal, owner, position, totals } = row;
+  return {
+    key,
+    workspace,
+    session,
+    epoch,
+    ordinal,
+    isFinalised: true,
+    owner,
+    committed: position,
+    end: position,
+    pending: 0,
+    backlogBytes: 0,
+    quarantine: null,
+    appliedMark: appliedOf(row),
+    ...totals,
+    duplicates: totals.duplicates + waitingDuplicates,
+  };
+}
+
+/** Digest of the record that ends at a position, as far as it outlived the record itself: what the generation file or the key's row keeps of it (ING-541). */
+export function keptDigest(
+  engine: Engine,
+  key: Key,
+  state: KeyState | undefined,
+  after: string,
+): string | undefined {
+  const row = engine.options.state.getRow(key);
+  const kept = [state?.applied, state?.before, row === undefined ? null : appliedOf(row)];
+  return kept.find((mark) => mark?.position === after)?.sha256;
+}
+
+/** Keys in key order (ING-013); those of which nothing is open are found by their rows. */
+export async function listKeys(engine: Engine, page: Page): Promise<readonly KeyStatus[]> {
+  const found: KeyStatus[] = [];
+  for (const key of await candidates(engine, page)) {
+    if (page.afterKey !== undefined && key <= page.afterKey) continue;
+    if (!mayMatch(key, page)) continue;
+    if (found.length >= page.limit) break;
+    const status = await statusOfKey(engine, key);
+    if (status === undefined) continue;
+    if (page.session !== undefined && status.session !== page.session) continue;
+    if (page.workspace !== undefined && status.workspace !== page.workspace) continue;
+    found.push(status);
+  }
+  return found;
+}
+
+async function candidates(engine: Engine, { state }: Page): Promise<readonly Key[]> {
+  if (state === 'active') return [...engine.active].toSorted();
+  if (state === 'quarantined') return [...engine.quarantined].toSorted();
+  return (await knownKeys(engine)).toSorted();
+}
+
+/** Every key that has a folder, a row, or is in memory alone. Read when an operator asks, never on the way of an event. */
+async function knownKeys(engine: Engine): Promise<readonly Key[]> {
+  const keys = new Set(await keysOnDisk(engine));
+  for (const { key } of allRows(engine)) keys.add(key);
+  for (const state of engine.table.values()) if (state.isOpen) keys.add(state.key);
+  return [...keys];
+}
+
+/** What the key alone can rule out, without a look at its files. */
+function mayMatch(key: Key, { session, workspace }: Page): boolean {
+  const parts = keyParts(key);
+  if (parts === undefined) return true;
+  return (
+    (session === undefined || parts.session === session) &&
+    (workspace === undefined || parts.workspace === workspace)
+  );
+}
