@@ -83,6 +83,9 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     get ledger() {
       return absent();
     },
+    get compaction() {
+      return absent();
+    },
     get graph() {
       return absent();
     },

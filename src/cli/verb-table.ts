@@ -287,6 +287,34 @@ const deadCommands: readonly VerbCommand[] = [
   },
 ];
 
+const queueCommands: readonly VerbCommand[] = [
+  {
+    verb: (args) => (args[0] === undefined ? 'queue compact all' : 'queue compact'),
+    words: 'queue compact [session]',
+    summary:
+      'remove what is committed from the log of a session, or of all; it happens by itself too',
+    options: [
+      ['--workspace <name>', 'needed when the session id exists in several'],
+      ['--min-bytes <n>', 'leave logs with less to remove (default: compaction.min_bytes)'],
+      ['--page-token <token>', 'without a session: go on where the last page ended'],
+    ],
+    isAct: true,
+    examples: ['millrace queue compact', 'millrace queue compact s1 --min-bytes 1'],
+    input: (options, args) => ({
+      ...(options['minBytes'] === undefined
+        ? {}
+        : { min_bytes: count(plainText(options['minBytes'])) }),
+      ...(args[0] === undefined
+        ? { page_token: options['pageToken'] }
+        : { session: args[0], workspace: options['workspace'] }),
+    }),
+    render: (answer) =>
+      answer['compacted'] === undefined
+        ? facts(answer)
+        : rowsOf(answer, 'compacted', ['key', 'generation', 'removed_bytes', 'kept_bytes']),
+  },
+];
+
 const withoutOperator = [
   '--without-operator',
   'though no token with ops:write is left: tokens are then managed while the daemon is stopped',
@@ -356,6 +384,7 @@ export const verbCommands: readonly VerbCommand[] = [
   ...graphCommands,
   ...deadCommands,
   ...quarantineCommands,
+  ...queueCommands,
   ...tokenCommands,
   ...auditCommands,
 ];

@@ -62,6 +62,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get ledger() {
       return behind().ledger;
     },
+    get compaction() {
+      return behind().compaction;
+    },
     get graph() {
       return behind().graph;
     },

@@ -82,6 +82,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const context: OpsContext = {
     queue,
     ledger: queue,
+    compaction: { logs: lifeCycle, minBytes: config['compaction.min_bytes'] },
     graph,
     drain,
     deadLetters,

@@ -4,7 +4,7 @@ import type { Clock } from '#base';
 import type { DeadLetters } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
-import type { QueueBackend, QueueLedger, QueueTrouble } from '#queue';
+import type { LogLifeCycle, QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 import type { KeyRepair } from './key-repair.ts';
 import type { Operations } from './operations.ts';
 
@@ -35,10 +35,18 @@ export interface Versions {
   readonly controlSchema: number;
 }
 
+/** What a verb needs to compact logs; `minBytes` is the committed prefix that is worth it where nothing else is asked for. */
+export interface Compaction {
+  readonly logs: Pick<LogLifeCycle, 'compactCommittedPrefix'>;
+  readonly minBytes: number;
+}
+
 /** What verbs need of the running daemon; made in room daemon. */
 export interface OpsContext {
   readonly queue: QueueBackend;
   readonly ledger: QueueLedger;
+  /** Of a queue of log files alone (ING-102). */
+  readonly compaction: Compaction | undefined;
   readonly graph: GraphStore;
   readonly drain: Drain;
   readonly deadLetters: DeadLetters;

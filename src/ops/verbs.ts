@@ -1,6 +1,7 @@
 import { graphAdoptVerb } from './adopt-verb.ts';
 import { backupCreateVerb } from './backup-verb.ts';
 import { auditListVerb } from './audit-verbs.ts';
+import { queueCompactAllVerb, queueCompactVerb } from './compact-verbs.ts';
 import {
   deadDiscardVerb,
   deadListVerb,
@@ -50,6 +51,8 @@ export const verbs: readonly Verb[] = [
   quarantineClearVerb,
   queueRecoverVerb,
   queueReplayVerb,
+  queueCompactVerb,
+  queueCompactAllVerb,
   tokensAddVerb,
   tokensListVerb,
   tokensRevokeVerb,

@@ -63,6 +63,7 @@ export async function openOps(
   const context: OpsContext = {
     queue,
     ledger: queue,
+    compaction: undefined,
     graph,
     drain,
     deadLetters: createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) }),
