@@ -1,5 +1,6 @@
 import { platformCode, type RecordingDisk } from '#disk';
 import { emptyCursor, type Cursor, type Key, type Position } from '#record';
+import { compactionRefused } from '#queue';
 import type { FilesystemQueue } from '#queue-backends/filesystem';
 import { labKey, labRecord } from './records.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
@@ -30,7 +31,9 @@ export type Word =
   | { readonly kind: 'append-acked'; readonly request: Request; readonly placed: readonly Placed[] }
   | { readonly kind: 'append-failed'; readonly request: Request }
   | { readonly kind: 'commit-began'; readonly key: Key; readonly after: Position }
-  | { readonly kind: 'commit-acked'; readonly key: Key; readonly after: Position };
+  | { readonly kind: 'commit-acked'; readonly key: Key; readonly after: Position }
+  /** Of a record that became a dead letter, beside the words of its commit. */
+  | { readonly kind: 'buried'; readonly key: Key; readonly at: Position };
 
 export const wordLabel = 'history';
 
@@ -78,17 +81,37 @@ export class History {
 
   /** Applies and commits up to `records` of a session's records. */
   async drain(session: string, records: number): Promise<void> {
-    await this.#tolerate(() => this.#drain(session, records));
+    await this.#tolerate(() => this.#drain(session, records, false));
   }
 
-  async #drain(session: string, records: number): Promise<void> {
+  /** Applies all that waits, the end of the session with it, and ends the epoch. */
+  async end(session: string): Promise<void> {
+    await this.#tolerate(() => this.#drain(session, 1000, true));
+    await this.#tolerate(async () => {
+      await this.queue.lifeCycle.finalize(labKey(session));
+    });
+  }
+
+  /** Removes what is committed from a session's log, if there is anything. */
+  async compact(session: string): Promise<void> {
+    await this.#tolerate(async () => {
+      try {
+        await this.queue.lifeCycle.compactCommittedPrefix(labKey(session), 1);
+      } catch (error) {
+        if (!compactionRefused.is(error)) throw error;
+      }
+    });
+  }
+
+  async #drain(session: string, records: number, isEnd: boolean): Promise<void> {
     const key = labKey(session);
     const { items } = await this.queue.readBatch(key, { records, bytes: 2 ** 20 });
     const last = items.at(-1);
     if (last === undefined) return;
     const applied = (this.#applied.get(session) ?? 0) + items.length;
     await this.#commit(key, last.after, async () => {
-      await this.queue.commit(key, last.after, cursorAt(applied), null);
+      const cursor = { ...cursorAt(applied), terminal_seen: isEnd };
+      await this.queue.commit(key, last.after, cursor, null);
       this.#applied.set(session, applied);
     });
   }
@@ -117,6 +140,7 @@ export class History {
     await this.#commit(key, item.after, () =>
       this.queue.deadLetter(key, [letter], item.after, cursor),
     );
+    this.say({ kind: 'buried', key, at: item.at });
     return (await this.queue.readDeadLetters(key)).at(-1)?.id;
   }
 
@@ -218,6 +242,45 @@ export async function eventfulLife(history: History): Promise<void> {
   await history.discard('c', second);
   await history.drain('a', 5);
   await history.append({ n: 12, session: 'b', eventId: 'e12', padding: 2500 });
+}
+
+/** Sessions that end and come back, with letters that are settled late, and logs that are compacted with and without a rest. */
+export async function endingLife(history: History): Promise<void> {
+  await history.append({ n: 1, session: 'a', eventId: 'e1' }, { n: 2, session: 'a' });
+  await history.append({ n: 3, session: 'b', eventId: 'e3', padding: 600 });
+  await history.drain('a', 1);
+  await history.compact('a');
+  await history.append({ n: 4, session: 'a', eventId: 'e4' });
+  await history.end('a');
+  await history.append({ n: 5, session: 'a', eventId: 'e5' });
+  const retired = await history.bury('b');
+  await Promise.all([history.append({ n: 6, session: 'b', eventId: 'e6' }), history.tick()]);
+  await history.end('b');
+  await history.append({ n: 7, session: 'c', eventId: 'e7', padding: 900 }, { n: 8, session: 'a' });
+  await history.checkpoint();
+  await history.drain('c', 5);
+  await history.compact('c');
+  await history.append({ n: 9, session: 'c', eventId: 'e9', padding: 900 });
+  await history.end('a');
+  if (retired !== undefined)
+    await history.append({ n: 10, session: 'b', eventId: 'e3', padding: 600, settles: retired });
+  const late = await buryAndEnd(history);
+  await history.drain('b', 1);
+  await history.checkpoint();
+  await history.discard('d', late);
+  await history.append({ n: 13, session: 'c', eventId: 'e13', padding: 900 });
+  await history.drain('c', 1);
+  await history.compact('c');
+  await history.append({ n: 14, session: 'a', eventId: 'e14', padding: 900 });
+  await history.checkpoint();
+}
+
+/** A session that leaves a dead letter behind; its id. */
+async function buryAndEnd(history: History): Promise<string | undefined> {
+  await history.append({ n: 11, session: 'd' }, { n: 12, session: 'd', eventId: 'e12' });
+  const letter = await history.bury('d');
+  await history.end('d');
+  return letter;
 }
 
 /** A second life of the same root: a little more of everything, and a checkpoint that lets old frames go. */

@@ -130,12 +130,14 @@ async function removeFiles(engine: Engine, guard: KeyGuard, state: KeyState): Pr
   const { key } = state;
   const { files, records, options } = engine;
   const folder = files.folderOf(key);
-  if (state.hasFolder) await markRecord(engine, guard, state);
+  const generations = await files.otherGenerations(key, undefined);
+  // A start that tells an epoch from its frames alone does not look whether a folder was begun: a record would bring the key back.
+  const hasFiles = state.hasFolder || generations.length > 0;
+  if (hasFiles) await markRecord(engine, guard, state);
   await failpoint('finalise:recorded');
   await retireLetters(engine, state);
   await failpoint('finalise:letters-retired');
-  if (state.hasFolder) {
-    const generations = await files.otherGenerations(key, undefined);
+  if (hasFiles) {
     await files.remove(generations.filter(({ kind }) => kind === 'log'));
     await options.disk.syncDirectory(folder);
     await failpoint('finalise:logs-removed');

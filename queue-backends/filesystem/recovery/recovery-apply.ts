@@ -239,14 +239,21 @@ function indexRecord(
   isTaken: boolean,
 ): void {
   const { engine } = replay;
-  if (record.id !== undefined)
+  const { ordinal } = state;
+  if (record.id !== undefined) {
+    const known = engine.indexer.find(state, record.id);
+    const isSame = known?.ordinal === ordinal && known.offset === record.at;
+    // The record itself may be compacted away by now: what its id stands for is kept nowhere else.
+    const contentSha256 = isSame ? known.contentSha256 : undefined;
     engine.indexer.add(state, record.id, {
-      ordinal: state.ordinal,
+      ordinal,
       offset: record.at,
       length: record.len,
       status: 'live',
       isDerivedId: record.der === 1,
+      ...(contentSha256 === undefined ? {} : { contentSha256 }),
     });
+  }
   if (record.set === undefined) return;
   const line = requeueLine(state, record, acceptedMs);
   if (isTaken) takeLetter(engine, state, line);
