@@ -133,11 +133,12 @@ async function removeFiles(engine: Engine, guard: KeyGuard, state: KeyState): Pr
   const generations = await files.otherGenerations(key, undefined);
   // A start that tells an epoch from its frames alone does not look whether a folder was begun: a record would bring the key back.
   const hasFiles = state.hasFolder || generations.length > 0;
-  if (hasFiles) await markRecord(engine, guard, state);
-  await failpoint('finalise:recorded');
+  // Letters first: the record says that every frame up to it is in the files, and those of the letters are such.
   await retireLetters(engine, state);
   await failpoint('finalise:letters-retired');
   if (hasFiles) {
+    await markRecord(engine, guard, state);
+    await failpoint('finalise:recorded');
     await files.remove(generations.filter(({ kind }) => kind === 'log'));
     await options.disk.syncDirectory(folder);
     await failpoint('finalise:logs-removed');
