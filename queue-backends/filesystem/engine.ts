@@ -50,6 +50,8 @@ export interface FilesystemQueueOptions {
   /** When the log of a drained key is compacted (ING-813); as the default says where it is not given. */
   readonly compaction?: CompactionLimits;
   readonly lockWarnMs: number;
+  /** Goes around the lock table: a test can take one lock away and see what it guarded (ING-T00). */
+  readonly aroundLocks?: (table: KeyLocks) => KeyLocks;
   /** Session logs kept open (QFS-15); 256 where it is not given. */
   readonly logHandlesMax?: number;
 }

@@ -156,7 +156,8 @@ function createShelf(options: FilesystemQueueOptions, scan: Scan): SegmentShelf 
 
 function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
   const { disk, names, clock, chance, permit, state, directory } = options;
-  const locks = createKeyLocks({ clock, warnMs: options.lockWarnMs });
+  const table = createKeyLocks({ clock, warnMs: options.lockWarnMs });
+  const locks = options.aroundLocks?.(table) ?? table;
   const files = new SessionFiles({
     disk,
     names,

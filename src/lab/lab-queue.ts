@@ -1,5 +1,6 @@
 import type { Chance, Clock } from '#base';
 import { memoryDisk, stagingNames, type Disk, type MemoryDisk } from '#disk';
+import type { KeyLocks } from '#queue';
 import { labPermit, labRootId, type FencePermit } from '#fence';
 import {
   openFilesystemQueue,
@@ -38,6 +39,7 @@ export interface LabQueueOptions {
   readonly graphId?: string;
   readonly fsync?: 'group' | 'none';
   readonly compaction?: CompactionLimits;
+  readonly aroundLocks?: (table: KeyLocks) => KeyLocks;
 }
 
 /** A disk with the root's folder on it. */
@@ -62,6 +64,7 @@ export function openLabQueue(options: LabQueueOptions = {}): Promise<FilesystemQ
     ...(options.graphId === undefined ? {} : { graphId: options.graphId }),
     limits: { ...smallLimits, ...options.limits },
     fsync: options.fsync ?? 'group',
+    ...(options.aroundLocks === undefined ? {} : { aroundLocks: options.aroundLocks }),
     ...(options.compaction === undefined ? {} : { compaction: options.compaction }),
     lockWarnMs: 2000,
   });
