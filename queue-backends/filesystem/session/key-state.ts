@@ -185,6 +185,9 @@ export const zeroTotals: KeyTotals = {
   duplicates: 0,
 };
 
+/** Who it is of, until its first frame or its files tell. */
+const untold = { workspace: '', session: '', owner: null } as const;
+
 export function newKeyState(
   key: Key,
   epoch: string,
@@ -194,9 +197,7 @@ export function newKeyState(
   return {
     key,
     memory,
-    workspace: '',
-    session: '',
-    owner: null,
+    ...untold,
     epoch,
     ordinal,
     gen: 0,
