@@ -104,14 +104,3 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   };
   return { ingest, context, drain, backups };
 }
-
-/** Versions of everything that is stored or spoken (ING-904). */
-function versionsOf(product: string, protocol: string): OpsContext['versions'] {
-  return {
-    product,
-    protocol,
-    offsetRecord: 2,
-    cursorSchema: 1,
-    controlSchema: controlSchemaVersion,
-  };
-}
