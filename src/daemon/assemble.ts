@@ -33,10 +33,10 @@ import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts'
 export interface Stores {
   readonly queue: QueueBackend & QueueLedger;
   readonly bond: GraphBond;
-  /** What mends the logs of this queue. */
-  readonly logs: LogRepair;
   /** What only a queue of log files can do (ING-102). */
   readonly lifeCycle: LogLifeCycle;
+  /** What mends the logs of this queue. */
+  readonly logs: LogRepair;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
@@ -118,8 +118,8 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   return {
     queue,
     bond,
-    logs: queue,
     lifeCycle,
+    logs: queue,
     graph,
     objects,
     expectedGraphId: bond.graphId ?? graph.graphId,
