@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import pLimit from 'p-limit';
 import { isMillraceError, messageOf, type Chance, type Clock } from '#base';
 import { openControlDatabase } from '#control';
 import {
@@ -39,6 +40,8 @@ export interface RestoreReport {
   readonly rootId: string;
 }
 
+/** Files copied at once. */
+const copiesAtOnce = 8;
 /** For people only. */
 const notRestored: ReadonlySet<string> = new Set(['settings.json']);
 
@@ -98,17 +101,29 @@ async function copyBack(
 ): Promise<void> {
   const { disk, from, tell } = order;
   let [files, bytes] = [0, 0];
-  for (const expected of manifest.files) {
-    if (notRestored.has(expected.name)) continue;
-    const { name } = expected;
-    const path = join(from, ...name.split('/'));
-    const found = await copyBackOne(disk, path, expected, restoring.layout.root);
-    const problem = differenceOf(found, expected);
-    if (problem !== undefined) throw backupDamaged({ path: from, file: name, reason: problem });
-    files += 1;
-    bytes += expected.bytes;
-    tell({ step: 'copying', files, bytes });
-  }
+  let isDamaged = false;
+  const limit = pLimit(copiesAtOnce);
+  const copies = manifest.files
+    .filter(({ name }) => !notRestored.has(name))
+    .map((expected) =>
+      limit(async () => {
+        if (isDamaged) return;
+        const { name } = expected;
+        const path = join(from, ...name.split('/'));
+        const found = await copyBackOne(disk, path, expected, restoring.layout.root);
+        const problem = differenceOf(found, expected);
+        if (problem !== undefined) {
+          isDamaged = true;
+          throw backupDamaged({ path: from, file: name, reason: problem });
+        }
+        files += 1;
+        bytes += expected.bytes;
+        tell({ step: 'copying', files, bytes });
+      }),
+    );
+  // All have ended before the first failure is told: nothing is written beside an undo.
+  for (const end of await Promise.allSettled(copies))
+    if (end.status === 'rejected') throw end.reason;
 }
 
 async function copyBackOne(

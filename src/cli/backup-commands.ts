@@ -66,6 +66,7 @@ async function createOrOffline(
 
 async function createByDaemon(context: CommandContext, path: string): Promise<BackupSummary> {
   const stream = await context.client().stream(await findRoute('backup create'), { path });
+  const tell = tellOf(context);
   let text = '';
   for await (const chunk of stream) {
     text += Buffer.from(chunk).toString('utf8');
@@ -74,7 +75,7 @@ async function createByDaemon(context: CommandContext, path: string): Promise<Ba
       text = text.slice(end + 1);
       if ('done' in line) return line.done;
       if ('error' in line) throw errorOf(line.error);
-      tellOf(context)(line.progress);
+      tell(line.progress);
     }
   }
   throw daemonUnreachable({ url: context.client().url, reason: 'it ended before the backup did' });
@@ -172,9 +173,17 @@ function addRestore(group: Command, run: Runner): void {
   });
 }
 
+/** How often at most progress is shown. */
+const tellEveryMs = 500;
+
 function tellOf(context: CommandContext): (progress: BackupProgress) => void {
-  return ({ step, files, bytes }) =>
+  let nextMs = 0;
+  return ({ step, files, bytes }) => {
+    const nowMs = context.clock.monotonic();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + tellEveryMs;
     context.printer.progress(`${step}: ${files} files, ${formatBytes(bytes)}`);
+  };
 }
 
 function show(context: CommandContext, answer: unknown): void {
