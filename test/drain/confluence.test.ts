@@ -14,6 +14,9 @@ import {
   type World,
 } from './drain-fixture.ts';
 
+/** 40 in every run of the tests, any number on demand. */
+const runs = Number(process.env['CONFLUENCE_RUNS'] ?? 40);
+
 const mark = 'the store hates this';
 
 /** Real shapes of work in a few sessions, among them records that the fold and records that the store refuses. */
@@ -169,7 +172,7 @@ describe('confluence', () => {
         expect(result.dead.toSorted()).toEqual(expected.dead.toSorted());
         expect(result.totals).toMatchObject({ accepted, applied, dead, pending: 0 });
       }),
-      { numRuns: 40 },
+      { numRuns: runs },
     );
   });
 });

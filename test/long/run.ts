@@ -1,66 +1,101 @@
 /**
- * What takes longer than a continuous run may: kills by the hundred, big roots, large backlogs. Prints one line per part and keeps the last result in test/long/last.json.
+ * What takes longer than a continuous run may: kills by the thousand, every crash of many lives, every call that can fail, big roots, large
+ * backlogs. Prints one line per part and keeps the result in test/long/last.json: what was tried, what failed, how long it took.
  *
- *     npm run test:long -- [--rounds N]
+ *     npm run test:long -- [--scale 0.01] [--only WORD]
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '300' } } });
+const { values } = parseArgs({
+  options: { scale: { type: 'string', default: '1' }, only: { type: 'string', default: '' } },
+});
+const scale = Number(values.scale);
 const repository = fileURLToPath(new URL('../../', import.meta.url));
+const outputBytesMax = 64 * 1024 * 1024;
+
+/** What a part has to say of itself. */
+interface Outcome {
+  readonly passed: boolean;
+  readonly counts?: Readonly<Record<string, unknown>>;
+  readonly failures?: readonly unknown[];
+}
 
 interface Part {
   readonly name: string;
-  /** Arguments of `vitest run`, or of node for a script of its own. */
-  readonly files: readonly string[];
-  readonly isScript?: true;
-  readonly environment: Readonly<Record<string, string>>;
+  run(): Outcome;
 }
 
-const parts: readonly Part[] = [
-  {
-    name: `kill -9 and respawn, ${values.rounds} rounds`,
-    files: ['test/e2e/kill-respawn.test.ts'],
-    environment: { KILL_ROUNDS: values.rounds },
-  },
-  {
-    name: '100,000 idle sessions',
-    files: ['test/long/big-root.ts'],
-    isScript: true,
-    environment: {},
-  },
-  {
-    name: 'a backlog of 2 GiB under 512 MiB',
-    files: ['test/long/large-backlog.ts', '--mib', '2048'],
-    isScript: true,
-    environment: {},
-  },
-];
+function scaled(count: number): string {
+  return String(Math.max(1, Math.round(count * scale)));
+}
 
-const results = parts.map(({ name, files, isScript, environment }) => {
-  const began = performance.now();
-  const [program, order] =
-    isScript === true
-      ? [process.execPath, files]
-      : ['vitest', ['run', '--testTimeout=7200000', ...files]];
-  const { status } = spawnSync(program, order, {
+/** An experiment of `millrace lab`; its report is the outcome. */
+function lab(word: string, ...options: readonly string[]): Outcome {
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    ['bin/millrace.js', 'lab', word, ...options, '--json'],
+    {
+      cwd: repository,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
+      maxBuffer: outputBytesMax,
+    },
+  );
+  if (status === null || stdout === '') return { passed: false };
+  const { counts, failures } = JSON.parse(stdout) as Required<Outcome>;
+  return { passed: status === 0, counts, failures };
+}
+
+/** Test files with more of everything. */
+function suite(file: string, environment: Readonly<Record<string, string>>): Outcome {
+  const { status } = spawnSync('vitest', ['run', '--testTimeout=7200000', file], {
     cwd: repository,
     env: { ...process.env, ...environment },
     stdio: 'inherit',
   });
-  const result = {
-    name,
-    passed: status === 0,
-    seconds: Math.round((performance.now() - began) / 1000),
-  };
-  process.stdout.write(`${JSON.stringify(result)}\n`);
-  return result;
-});
+  return { passed: status === 0, counts: environment };
+}
+
+function script(...order: readonly string[]): Outcome {
+  const { status } = spawnSync(process.execPath, order, { cwd: repository, stdio: 'inherit' });
+  return { passed: status === 0 };
+}
+
+const parts: readonly Part[] = [
+  { name: 'kills', run: () => lab('kill', '--rounds', scaled(2000), '--seed', '1') },
+  { name: 'power losses', run: () => lab('sweep', '--lives', scaled(60), '--seed', '1') },
+  { name: 'model', run: () => lab('model', '--commands', scaled(2_000_000), '--seed', '1') },
+  {
+    name: 'faults',
+    run: () => lab('faults', '--every', String(Math.min(1000, Math.round(1 / scale)))),
+  },
+  { name: 'races', run: () => lab('race', '--rounds', scaled(5000)) },
+  {
+    name: 'confluence',
+    run: () => suite('test/drain/confluence.test.ts', { CONFLUENCE_RUNS: scaled(10_000) }),
+  },
+  { name: '100,000 idle sessions', run: () => script('test/long/big-root.ts') },
+  {
+    name: 'a backlog of 2 GiB under 512 MiB',
+    run: () => script('test/long/large-backlog.ts', '--mib', scaled(2048)),
+  },
+];
+
+const results = parts
+  .filter(({ name }) => name.includes(values.only))
+  .map(({ name, run }) => {
+    const began = performance.now();
+    const outcome = run();
+    const result = { name, ...outcome, seconds: Math.round((performance.now() - began) / 1000) };
+    process.stdout.write(`${JSON.stringify(result)}\n`);
+    return result;
+  });
 
 writeFileSync(
   fileURLToPath(new URL('last.json', import.meta.url)),
-  `${JSON.stringify({ at: new Date().toISOString(), node: process.version, results }, null, 2)}\n`,
+  `${JSON.stringify({ node: process.version, scale, results }, null, 2)}\n`,
 );
-process.exit(results.every(({ passed }) => passed) ? 0 : 1);
+process.exit(results.length > 0 && results.every(({ passed }) => passed) ? 0 : 1);

@@ -191,7 +191,7 @@ export function settleLetter(
 ): Act {
   let id: string | undefined;
   const store = (at: Position): void =>
-    reference.append({ n, session, eventId, raw, position: at });
+    reference.append({ n, session, eventId, raw, position: at }, position);
   return {
     async go({ queue, letters }) {
       const found = (await queue.readDeadLetters(labKey(session))).find(

@@ -45,10 +45,16 @@ export class Reference {
     return this.#steps.get(session) ?? [];
   }
 
-  append(record: Omit<ModelRecord, 'fate' | 'isRequeue'>): void {
+  /** `settles`: where the letter stands that an operator requeues. A client's re-send of a dead event finds its letter by the id (ING-515). */
+  append(record: Omit<ModelRecord, 'fate' | 'isRequeue'>, settles?: Position): void {
     const log = this.#logs.get(record.session) ?? [];
     this.#logs.set(record.session, log);
-    const dead = log.find((one) => one.fate === 'dead' && isSameEvent(one, record));
+    const { eventId } = record;
+    const dead = log.find(
+      (one) =>
+        one.fate === 'dead' &&
+        (one.position === settles || (eventId !== undefined && one.eventId === eventId)),
+    );
     if (dead !== undefined) dead.fate = 'requeued';
     log.push({ ...record, isRequeue: dead !== undefined, fate: 'pending' });
     log.sort((a, b) => (a.position < b.position ? -1 : 1));
@@ -93,12 +99,4 @@ export class Reference {
     this.#steps.set(session, [...this.steps(session), step]);
     record.fate = 'applied';
   }
-}
-
-/** A requeue is the record of its letter, sent again. */
-function isSameEvent(
-  a: { readonly n: number; readonly session: string },
-  b: { readonly n: number; readonly session: string },
-): boolean {
-  return a.n === b.n && a.session === b.session;
 }
