@@ -8,6 +8,7 @@ import type { Filler } from './session/filler.ts';
 import type { DedupIndexer } from './append/dedup-indexer.ts';
 import type { Journal } from './journal/journal.ts';
 import { type KeyState, isEnding } from './session/key-state.ts';
+import type { KeyNames } from './key-names.ts';
 import type { OffsetRecords } from './session/offset-record.ts';
 import type { RootTotals } from './journal/payloads.ts';
 import type { SessionFiles } from './session/session-files.ts';
@@ -63,6 +64,7 @@ export interface Engine {
   readonly options: FilesystemQueueOptions;
   readonly locks: KeyLocks;
   readonly table: StateTable;
+  readonly names: KeyNames;
   readonly files: SessionFiles;
   readonly filler: Filler;
   readonly records: OffsetRecords;

@@ -1,7 +1,6 @@
 import type { KeyStatus, QueueLedger } from '#queue';
-import { type Key, keyParts } from '#record';
+import { type Key, keyFilter } from '#record';
 import type { KeyRow } from '#state';
-import { allRows, keysOnDisk } from './all-keys.ts';
 import type { Engine } from './engine.ts';
 import { appliedOf } from './session/key-row.ts';
 import { type KeyState, backlogBytes, pendingRecords, positionOf } from './session/key-state.ts';
@@ -76,9 +75,10 @@ export function keptDigest(
 /** Keys in key order (ING-013); those of which nothing is open are found by their rows. */
 export async function listKeys(engine: Engine, page: Page): Promise<readonly KeyStatus[]> {
   const found: KeyStatus[] = [];
+  const mayMatch = keyFilter(page);
   for (const key of await candidates(engine, page)) {
     if (page.afterKey !== undefined && key <= page.afterKey) continue;
-    if (!mayMatch(key, page)) continue;
+    if (!mayMatch(key)) continue;
     if (found.length >= page.limit) break;
     const status = await statusOfKey(engine, key);
     if (status === undefined) continue;
@@ -92,23 +92,6 @@ export async function listKeys(engine: Engine, page: Page): Promise<readonly Key
 async function candidates(engine: Engine, { state }: Page): Promise<readonly Key[]> {
   if (state === 'active') return [...engine.active].toSorted();
   if (state === 'quarantined') return [...engine.quarantined].toSorted();
-  return (await knownKeys(engine)).toSorted();
-}
-
-/** Every key that has a folder, a row, or is in memory alone. Read when an operator asks, never on the way of an event. */
-async function knownKeys(engine: Engine): Promise<readonly Key[]> {
-  const keys = new Set(await keysOnDisk(engine));
-  for (const { key } of allRows(engine)) keys.add(key);
-  for (const state of engine.table.values()) if (state.isOpen) keys.add(state.key);
-  return [...keys];
-}
-
-/** What the key alone can rule out, without a look at its files. */
-function mayMatch(key: Key, { session, workspace }: Page): boolean {
-  const parts = keyParts(key);
-  if (parts === undefined) return true;
-  return (
-    (session === undefined || parts.session === session) &&
-    (workspace === undefined || parts.workspace === workspace)
-  );
+  if (state === 'dead' && engine.totals.dead === 0) return [];
+  return engine.names.sorted(engine);
 }

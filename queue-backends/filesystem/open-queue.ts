@@ -27,6 +27,7 @@ import { type FormatFile, prepareFolder } from './format-file.ts';
 import { createGraphBond } from './graph-bond.ts';
 import { frameKinds } from './journal/frame.ts';
 import { Journal } from './journal/journal.ts';
+import { KeyNames } from './key-names.ts';
 import { createLedger } from './ledger.ts';
 import { createLifeCycle } from './lifecycle/life-cycle.ts';
 import { createRepair } from './repair/create-repair.ts';
@@ -168,6 +169,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     options,
     locks,
     table: new StateTable(),
+    names: new KeyNames(),
     files,
     filler: new Filler({
       clock,

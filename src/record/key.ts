@@ -44,6 +44,22 @@ export function parseKey(text: string): Key | undefined {
   return hashedPattern.test(text) || keyParts(text) !== undefined ? (text as Key) : undefined;
 }
 
+/**
+ * Tells of a key, by its text alone, whether it may be of these ids: for whoever looks through a hundred thousand, where taking each apart costs half
+ * a second. A hashed key may be of any.
+ */
+export function keyFilter({
+  workspace,
+  session,
+}: {
+  readonly workspace?: string;
+  readonly session?: string;
+}): (key: Key) => boolean {
+  const head = workspace === undefined ? '' : `${percentEncode(workspace)}~`.replace(/^h_/, '%68_');
+  const tail = session === undefined ? '' : `~${percentEncode(session)}`;
+  return (key) => hashedPattern.test(key) || (key.startsWith(head) && key.endsWith(tail));
+}
+
 function percentEncode(text: string): string {
   // encodeURIComponent leaves eight marks as they are; `.` and `~` must not forge a suffix or the joint.
   return encodeURIComponent(text).replace(

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeKey, keyParts, parseKey, sessionNodeId } from '#record';
+import { encodeKey, keyFilter, keyParts, parseKey, sessionNodeId } from '#record';
 
 const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 });
 const parts = fc.record({ workspace: id, session: id });
@@ -28,6 +28,24 @@ describe('key', () => {
     const key = encodeKey('w', 's', 'hashed');
     expect(key).toMatch(/^h_[0-9a-f]{64}$/);
     expect(key).not.toBe(encodeKey('W', 's', 'hashed'));
+  });
+
+  it('is told by its text alone from those of other ids; only a hashed one may be of any', () => {
+    fc.assert(
+      fc.property(parts, parts, (a, b) => {
+        const key = encodeKey(a.workspace, a.session);
+        const isHashed = keyParts(key) === undefined;
+        expect(keyFilter(a)(key)).toBe(true);
+        expect(keyFilter({})(key)).toBe(true);
+        expect(keyFilter({ workspace: b.workspace })(key)).toBe(
+          isHashed || a.workspace === b.workspace,
+        );
+        expect(keyFilter({ session: b.session })(key)).toBe(isHashed || a.session === b.session);
+      }),
+    );
+    const looksHashed = encodeKey('h_x', 's');
+    expect(keyFilter({ workspace: 'h_x' })(looksHashed)).toBe(true);
+    expect(keyFilter({ workspace: 'h' })(looksHashed)).toBe(false);
   });
 
   it('is injective, file-safe and reversible, and never ends in a file suffix (ING-P04)', () => {
