@@ -73,8 +73,11 @@ async function endOfLog(engine: Engine, worker: Worker): Promise<RunEnd | 'more'
     const end = await engine.lifeCycle?.finalize(worker.key);
     if (end === 'late-lines') return 'more';
     if (end === 'refused') return halt(worker, 'quarantined', 'its log is in quarantine');
-    // A session that comes back gets a worker of its own.
-    if (end === 'done') worker.isLeaving = true;
+    if (end === 'done') {
+      // A session that comes back has other positions: its worker is armed anew.
+      worker.isLeaving = true;
+      worker.baseline = undefined;
+    }
   }
   worker.moveTo('idle', 'nothing is left');
   return 'empty';

@@ -11,7 +11,7 @@ const moves: Readonly<Record<WorkerState, readonly WorkerState[]>> = {
   reading: ['applying', 'idle', 'backing-off', 'quarantined', 'stopped'],
   applying: ['reading', 'backing-off', 'quarantined', 'mismatched', 'stopped'],
   'backing-off': ['arming', 'applying', 'quarantined', 'mismatched', 'stopped'],
-  idle: ['reading', 'stopped'],
+  idle: ['arming', 'reading', 'stopped'],
   quarantined: [],
   mismatched: [],
   stopped: [],
