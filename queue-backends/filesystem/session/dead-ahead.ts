@@ -76,7 +76,8 @@ export async function countUncounted(engine: Engine, state: KeyState): Promise<v
     const outcome = outcomes.get(start);
     const member =
       outcome === undefined ? 'dead' : outcome === 'discarded' ? 'discarded' : 'applied';
-    for (const totals of [state.totals, engine.totals]) totals[member] += records;
+    // The root's books are those of the mark, or are summed up from the keys' when the journal is gone.
+    state.totals[member] += records;
   }
   dirty(state);
 }
