@@ -11,7 +11,7 @@ const commands: Readonly<Record<string, string>> = {
   DEAD_LETTER_UNKNOWN: 'millrace dead list',
   DEAD_LETTER_STATE: 'millrace dead show ID',
   QUERY_UNKNOWN: 'millrace graph query --help',
-  SESSION_QUARANTINED: 'millrace sessions list --state quarantined',
+  SESSION_QUARANTINED: 'millrace quarantine list',
   GRAPH_UNAVAILABLE: 'millrace status',
   WAIT_TIMED_OUT: 'millrace status',
   CONFIG_INVALID: 'millrace serve --help',

@@ -4,7 +4,7 @@ import { defineError, type ErrorFactory } from '#base';
 
 /** The next step for a key whose stored state is wrong: nothing is guessed, nothing is deleted. */
 const keyStops =
-  'that key alone is stopped and its files are kept; see "millrace sessions show" and docs/operations.md';
+  'that key alone is stopped and its files are kept; see "millrace quarantine show" and docs/recovery.md';
 const keysNamedMax = 3;
 
 /** A request may name thousands of keys; all of them are in the details. */
@@ -53,7 +53,7 @@ export const sessionQuarantined: ErrorFactory<{ reason: string } & Keys> = defin
   'SESSION_QUARANTINED',
   'retry',
   ({ keys, reason }) =>
-    `${named(keys)} is in quarantine (${reason}): its records wait; see "millrace sessions show" and docs/operations.md`,
+    `${named(keys)} is in quarantine (${reason}): its records wait; see "millrace quarantine show" and docs/recovery.md`,
 );
 
 export const draining: ErrorFactory<{ what: string }> = defineError(
