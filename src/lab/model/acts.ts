@@ -227,6 +227,18 @@ export function settleLetter(
   };
 }
 
+/** Passes dead records that stand before the committed position's next: our own commits leave none (C11), so it finds nothing to do. */
+export function reconcile(session: string): Act {
+  return {
+    found: unseen,
+    async go({ queue }) {
+      const passed = await queue.reconcileDead(labKey(session));
+      demandEqual(passed, 0, 'a dead letter and its commit are one step');
+      return undefined;
+    },
+  };
+}
+
 /** Carries the journal into the session files; one that fails leaves the frames where they are. */
 export const checkpoint: Act = {
   found: unseen,

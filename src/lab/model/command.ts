@@ -12,6 +12,7 @@ export const weights = {
   bury: 3,
   requeue: 2,
   discard: 1,
+  reconcile: 1,
   checkpoint: 2,
   tick: 3,
   restart: 1,
@@ -28,6 +29,7 @@ export const loose: readonly CommandKind[] = [
   'resend',
   'requeue',
   'discard',
+  'reconcile',
   'checkpoint',
   'tick',
 ];

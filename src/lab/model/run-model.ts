@@ -11,6 +11,7 @@ import {
   commit,
   isRetry,
   newInputs,
+  reconcile,
   settleLetter,
   tick,
   unseen,
@@ -172,6 +173,8 @@ class Run {
         const letter = dead[b % Math.max(1, dead.length)];
         return letter === undefined ? idle : settleLetter(this.#reference, letter, kind);
       }
+      case 'reconcile':
+        return reconcile(session);
       case 'checkpoint':
         return checkpoint;
       case 'tick':
