@@ -213,6 +213,9 @@ export function settleLetter(
       }
     },
     found(observed) {
+      // Another act that was open has settled it, and its effect is counted.
+      const isDead = reference.all(session, 'dead').some((one) => one.position === position);
+      if (!isDead) return undefined;
       const kind = observed.outcome(session, position);
       if (way === 'discard')
         return kind === 'discarded' ? () => reference.discard(session, position) : undefined;
