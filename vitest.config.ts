@@ -1,9 +1,24 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
+/** What takes most of the time: many real daemons, and power lost at every step. `npm run test:heavy` runs these and nothing else. */
+const heavy = [
+  'test/crash/**/*.test.ts',
+  'test/e2e/arming.test.ts',
+  'test/e2e/backup.test.ts',
+  'test/e2e/failpoints.test.ts',
+  'test/e2e/kill-respawn.test.ts',
+  'test/e2e/queue-*.test.ts',
+  'test/e2e/recovery.test.ts',
+  'test/e2e/stopped-daemon.test.ts',
+  'test/lab/**/*.test.ts',
+  'test/scenarios/daemon-life.test.ts',
+];
+const isHeavy = process.env['MILLRACE_TESTS'] === 'heavy';
+
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/long/**', 'test/services/**', 'node_modules/**'],
+    include: isHeavy ? heavy : ['test/**/*.test.ts'],
+    exclude: ['test/long/**', 'test/services/**', 'node_modules/**', ...(isHeavy ? [] : heavy)],
     pool: 'forks',
     // Two cores are the reference machine; real child daemons share them with the runner.
     maxWorkers: 2,

@@ -107,7 +107,7 @@ describe('a daemon that is killed at a named point', () => {
 function hitsOf(name: string): readonly number[] {
   if (name.startsWith('recovery:') || comesByItself(name)) return [1];
   if (name.startsWith('journal:')) return [1, 9];
-  return name.startsWith('drain:') ? [1, 4] : [1, 2];
+  return [1, 2];
 }
 
 /** What a daemon leaves as soon as it listens, before it has recovered. */

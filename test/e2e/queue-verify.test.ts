@@ -28,8 +28,9 @@ async function withKilledRoot(
   await withTemporaryDirectory(async (root) => {
     const daemon = await startDaemon({ root });
     try {
+      // No session ends: the log of one that has is taken away.
       for (const { bodies } of makeWorkload({ seed: 5, sessions: 3, turns: 1, eventsPerBatch: 50 }))
-        expect(await postLines(daemon.url, bodies)).toBe(202);
+        expect(await postLines(daemon.url, bodies.filter(isNoEnd))).toBe(202);
       await waitUntilIdle(daemon.url);
       const { accepted } = await readBooks(daemon.url);
       const live = await runLine('queue', 'verify', '--root', root);
@@ -41,6 +42,10 @@ async function withKilledRoot(
       await daemon.kill();
     }
   });
+}
+
+function isNoEnd(body: string): boolean {
+  return !body.includes('"session:end"');
 }
 
 async function someLog(root: string): Promise<string> {
