@@ -13,7 +13,7 @@ const heavy = [
   'test/lab/**/*.test.ts',
   'test/scenarios/daemon-life.test.ts',
 ];
-const isHeavy = process.env['MILLRACE_TESTS'] === 'heavy';
+const isHeavy = process.env['HEAVY_TESTS'] === 'only';
 
 const config: ViteUserConfig = defineConfig({
   test: {
