@@ -62,7 +62,10 @@ function factBy(teller: string): fc.Arbitrary<Mutation> {
     fc.tuple(event, own).map(([source, told]) => fact(teller, source, told)),
     fc.tuple(session, event, foreign).map(([about, source, told]) => {
       if (told.type !== 'delegation') return fact(about, source, told);
-      return fact(about, source, { ...told, delegation: `${about}::${told.delegation}` });
+      // An event tells of one delegation, whatever it says of it.
+      const delegation = `${about}::${told.delegation}`;
+      const event = `${teller}__${told.phase}__${delegation}`;
+      return fact(about, event, { ...told, delegation });
     }),
     spawned,
   );
