@@ -73,6 +73,9 @@ for (const question of chosen) {
     };
 }
 if (!values.smoke) {
+  // What is asked no more has no last result.
+  for (const name of Object.keys(results))
+    if (!questions.some((question) => question.name === name)) delete results[name];
   writeFileSync(resultsPath, `${JSON.stringify(results, null, 2)}\n`);
   writeFileSync(readmePath, readme(results));
 }
