@@ -3,7 +3,6 @@ import { verbs, type Caller } from '#ops';
 import { opsAudited, type OpsAudited } from '#signals';
 import { contradiction, note, notes } from '../drain/drain-fixture.ts';
 import { testKey, testRecord } from '../support/queue-fixtures.ts';
-import { checkCompactVerbs } from './compact-verb.ts';
 import { others, openOps, operator, stranger, type OpsFixture, type Row } from './ops-fixture.ts';
 const open: OpsFixture[] = [];
 const called = new Set<string>(others);
@@ -439,7 +438,6 @@ it('shows what an adopt would do, and tells of a backup line by line (ING-542)',
   expect(await call('graph adopt', { key: 'w~a' })).toMatchObject({ dry_run: true, count: 1 });
   expect((await call('backup create', { path: '/b' }))['text']).toContain('{"done":{"path":"/b"');
 });
-it('compacts logs, one or all, and says why not', () => checkCompactVerbs(openHere));
 describe('the list of verbs', () => {
   it('has each name and each route once', () => {
     const names = verbs.map(({ name }) => name);

@@ -1,25 +1,8 @@
 import { expect, it } from 'vitest';
-import { verifyQueue, type VerifyFinding } from '#queue-backends/filesystem';
 import { append, drain, kill, numbered } from '../../contract/queue/steps.ts';
-import { fakeClock } from '../../support/clock.ts';
-import { queueDirectory } from '../../support/filesystem-queue.ts';
 import { testKey } from '../../support/queue-fixtures.ts';
-import { withPlace, type Place } from './place.ts';
-
-async function verify({ disk }: Place): Promise<readonly VerifyFinding[]> {
-  const found: VerifyFinding[] = [];
-  await verifyQueue({
-    disk,
-    clock: { ...fakeClock(), sleep: () => Promise.resolve() },
-    directory: queueDirectory,
-    rootId: 'SR-test',
-    isLive: false,
-    onKey: ({ findings }) => void found.push(...findings),
-    onFinding: (finding) => void found.push(finding),
-    onProgress: () => undefined,
-  });
-  return found;
-}
+import { withPlace } from './place.ts';
+import { verify } from './verified.ts';
 
 it('finds nothing wrong with sessions that have ended, came back or were compacted', () =>
   withPlace(async (place) => {
@@ -34,8 +17,9 @@ it('finds nothing wrong with sessions that have ended, came back or were compact
     await drain(queue, 'u');
     await queue.lifeCycle.compactCommittedPrefix(testKey('u'), 1);
     await queue.lifeCycle.finalize(testKey('s'));
-    expect((await verify(place)).filter(({ level }) => level === 'finding')).toEqual([]);
+    for (const isLive of [false, true])
+      expect((await verify(place.disk, isLive)).codes, `live: ${isLive}`).toEqual([]);
     await append(queue, ...numbered('s', 4, 1));
     await queue.close();
-    expect(await verify(place)).toEqual([]);
+    expect((await verify(place.disk)).all).toEqual([]);
   }));

@@ -4,7 +4,6 @@ import { failingDisk, type Disk } from '#disk';
 import { append, drain, kill, numbered } from '../../contract/queue/steps.ts';
 import { queueDirectory } from '../../support/filesystem-queue.ts';
 import { clear, settled, stopped } from './stopped-key.ts';
-import { testKey } from '../../support/queue-fixtures.ts';
 import { edit, flipAt, folderOf, segmentPaths, withPlace, type Place } from './place.ts';
 import { filled, verify } from './verified.ts';
 
@@ -165,27 +164,6 @@ const damages: readonly (readonly [name: string, codes: readonly string[], damag
     },
   ],
 ];
-
-it('finds nothing wrong with sessions that have ended, came back or were compacted', () =>
-  withPlace(async (place) => {
-    const queue = await place.open();
-    for (const session of ['s', 't']) {
-      await append(queue, ...numbered(session, 0, 4));
-      await kill(queue, session);
-      await drain(queue, session, session === 's' ? 3 : 2);
-    }
-    await queue.lifeCycle.compactCommittedPrefix(testKey('t'), 1);
-    await append(queue, ...numbered('u', 0, 3));
-    await drain(queue, 'u');
-    await queue.lifeCycle.compactCommittedPrefix(testKey('u'), 1);
-    await queue.lifeCycle.finalize(testKey('s'));
-    const running = await verify(place.disk, true);
-    expect(running.codes).toEqual([]);
-    await append(queue, ...numbered('s', 4, 1));
-    await queue.close();
-    const { codes, notes } = await verify(place.disk);
-    expect([codes, notes]).toEqual([[], []]);
-  }));
 
 describe('queue verify (ING-921)', () => {
   it('finds nothing in a queue that was closed in order, and tells its positions', () =>
