@@ -80,11 +80,11 @@ export async function openFilesystemQueue(given: FilesystemQueueOptions): Promis
   await settleJournal(options, scan);
   const engine = createEngine(options, scan);
   try {
+    await engine.space.look();
     const tenure: TenurePayload = { generation: options.permit.generation, rootId: options.rootId };
     await submitFrame(engine, frameKinds.tenure, encodeJson(tenure), () => undefined);
     await failpoint('recovery:tenure-begun');
     await applyJournal(engine, scan);
-    await engine.space.look();
     await checkpoint(engine);
   } catch (error) {
     await closeFiles(engine);
@@ -133,7 +133,7 @@ async function settleJournal(options: FilesystemQueueOptions, scan: Scan): Promi
   await disk.syncDirectory(journal);
 }
 
-function createShelf(options: FilesystemQueueOptions, scan: Scan): SegmentShelf {
+function createShelf(options: FilesystemQueueOptions, scan: Scan, space: SpaceWatch): SegmentShelf {
   const { disk, chance, permit, limits } = options;
   const poisoned = new Set(scan.poisoned.map(({ name }) => name));
   const numbers = [...scan.unused, ...scan.segments.map(({ name }) => name)]
@@ -146,6 +146,7 @@ function createShelf(options: FilesystemQueueOptions, scan: Scan): SegmentShelf 
     chance,
     generation: permit.generation,
     segmentBytes: limits.segmentBytes,
+    hasRoomFor: (bytes) => space.hasRoomFor(bytes),
     firstNumber: Math.max(-1, ...numbers) + 1,
     old: [
       ...scan.segments.filter(({ name }) => !poisoned.has(name)),
@@ -165,6 +166,13 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     directory: join(directory, 'sessions'),
     ...(options.logHandlesMax === undefined ? {} : { handlesMax: options.logHandlesMax }),
   });
+  const space = new SpaceWatch({
+    disk,
+    directory,
+    clock,
+    reserveBytes: options.limits.reserveBytes,
+    backlogBytes: () => engine.backlogBytes,
+  });
   const engine: Engine = {
     options,
     locks,
@@ -179,16 +187,10 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     }),
     records: offsetRecords({ disk, names, clock, chance, locks, permit }),
     indexer: new DedupIndexer(state, permit, clock),
-    space: new SpaceWatch({
-      disk,
-      directory,
-      clock,
-      reserveBytes: options.limits.reserveBytes,
-      backlogBytes: () => engine.backlogBytes,
-    }),
+    space,
     journal: new Journal({
       clock,
-      shelf: createShelf(options, scan),
+      shelf: createShelf(options, scan, space),
       tenure: permit.generation,
       lastSequence: scan.lastSequence,
       mark: scan.mark?.low ?? 0,

@@ -82,10 +82,9 @@ export class Upkeep {
 
   /** One that failed is due again, however little has come since: its trouble must not outlive its cause (QFS-31). */
   async #checkpointIfDue(): Promise<boolean> {
-    const { journal, options, checkpointTrouble, filesGate } = this.#engine;
-    const isLarge = journal.bytesSinceMark > checkpointSegments * options.limits.segmentBytes;
-    if (this.#isOver || filesGate.isHeld || !(isLarge || checkpointTrouble !== undefined))
-      return true;
+    const { options, checkpointTrouble, filesGate } = this.#engine;
+    const isDue = this.#isJournalLarge() || checkpointTrouble !== undefined;
+    if (this.#isOver || filesGate.isHeld || !isDue) return true;
     try {
       await this.checkpoint();
       return this.#engine.checkpointTrouble === undefined;
@@ -94,5 +93,15 @@ export class Upkeep {
       this.#engine.checkpointTrouble = { error, since };
       return false;
     }
+  }
+
+  /** On a disk that is nearly full a checkpoint gives room: what the session files have, the journal need not keep (QFS-30). */
+  #isJournalLarge(): boolean {
+    const { journal, space, options } = this.#engine;
+    const { segmentBytes } = options.limits;
+    return (
+      journal.bytesSinceMark > checkpointSegments * segmentBytes ||
+      (journal.bytesToGain > 0 && !space.hasRoomFor(segmentBytes))
+    );
   }
 }

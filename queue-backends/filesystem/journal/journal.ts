@@ -111,6 +111,11 @@ export class Journal {
     return this.#options.shelf.bytesInUse;
   }
 
+  /** Bytes of files that a checkpoint can let go. */
+  get bytesToGain(): number {
+    return this.#options.shelf.bytesToGain;
+  }
+
   /** Hands an entry over; it is told its outcome later, in order. While the journal is blocked it fails at once. */
   submit(entry: JournalEntry): void {
     if (this.#blocked !== undefined) {

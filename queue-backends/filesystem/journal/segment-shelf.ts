@@ -35,6 +35,8 @@ export interface SegmentShelfOptions {
   readonly chance: Chance;
   readonly generation: number;
   readonly segmentBytes: number;
+  /** Whether the file system keeps its reserve, and room for the backlog, when so many more bytes are taken (QFS-30). */
+  readonly hasRoomFor: (bytes: number) => boolean;
   /** Number of the first segment that this shelf makes: above all that are there with its generation. */
   readonly firstNumber: number;
   readonly old: readonly OldSegment[];
@@ -44,6 +46,8 @@ export interface SegmentShelfOptions {
 
 /** Zero-fill goes in pieces of this size. */
 const fillBytes = 1024 * 1024;
+/** A segment where a whole one would take the reserve: enough for the commits of a drain, little beside any reserve. */
+const smallSegmentBytes = 64 * 1024;
 const spareSegmentsMax = 3;
 
 /** The files of the journal: which are written, which may be used again, which must go, in which order. */
@@ -70,6 +74,14 @@ export class SegmentShelf {
   get bytesInUse(): number {
     return (
       this.#used.reduce((sum, segment) => sum + segment.end, 0) +
+      this.#old.reduce((sum, { bytes }) => sum + bytes, 0)
+    );
+  }
+
+  /** Bytes that a checkpoint gives back to a file system that is nearly full: all but the segment that is being written. */
+  get bytesToGain(): number {
+    return (
+      [...this.#used.slice(0, -1), ...this.#spare].reduce((sum, { size }) => sum + size, 0) +
       this.#old.reduce((sum, { bytes }) => sum + bytes, 0)
     );
   }
@@ -161,13 +173,19 @@ export class SegmentShelf {
     }
     for (const segment of this.#used.filter((one) => one !== current && one.lastSequence <= mark)) {
       this.#used = this.#used.filter((other) => other !== segment);
-      if (segment.isRecyclable && this.#spare.length < spareSegmentsMax) this.#spare.push(segment);
+      if (segment.isRecyclable && this.#maySpare()) this.#spare.push(segment);
       else {
         await segment.file.close();
         await disk.unlink(join(directory, segment.name));
         isChanged = true;
       }
     }
+    if (!this.#options.hasRoomFor(this.#options.segmentBytes))
+      for (const { file, name } of this.#spare.splice(0)) {
+        await file.close();
+        await disk.unlink(join(directory, name));
+        isChanged = true;
+      }
     if (isChanged) await disk.syncDirectory(directory);
   }
 
@@ -183,16 +201,24 @@ export class SegmentShelf {
     for (const { name } of spare) await disk.unlink(join(directory, name));
   }
 
+  /** On a disk that is nearly full what is spare belongs to the drain (QFS-30). */
+  #maySpare(): boolean {
+    const { hasRoomFor, segmentBytes } = this.#options;
+    return this.#spare.length < spareSegmentsMax && hasRoomFor(segmentBytes);
+  }
+
   /**
-   * A whole segment, or on a file system that has no room for one just what is asked for: a commit of a few hundred bytes must not fail for the
-   * want of 64 MiB, or a full disk could never empty itself (QFS-30, SC-029). Such a small one is never recycled.
+   * A whole segment, or on a file system that has no room for one beside its reserve a small one: zeros must not take what is kept for the drain, and
+   * a commit of a few hundred bytes must not fail for the want of 64 MiB, or a full disk could never empty itself (QFS-30, SC-029). A small one is
+   * never recycled.
    */
   async #makeWhereItFits(
     name: string,
     bytesNeeded: number,
   ): Promise<{ readonly file: DiskFile; readonly size: number }> {
-    const { segmentBytes } = this.#options;
-    const size = Math.max(segmentBytes, bytesNeeded);
+    const { segmentBytes, hasRoomFor } = this.#options;
+    const small = Math.min(smallSegmentBytes, segmentBytes);
+    const size = Math.max(hasRoomFor(segmentBytes) ? segmentBytes : small, bytesNeeded);
     try {
       return { file: await this.#make(name, size), size };
     } catch (error) {

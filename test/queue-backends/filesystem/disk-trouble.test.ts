@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { assert } from '#base';
-import { failingDisk, memoryDisk, platformError, type Disk, type DiskFile } from '#disk';
+import {
+  failingDisk,
+  memoryDisk,
+  platformError,
+  type Disk,
+  type DiskFile,
+  type DiskSpace,
+} from '#disk';
 import type { QueueTrouble } from '#queue';
 import {
   append,
@@ -151,6 +158,36 @@ describe('the reserve', () => {
       await turn();
       expect(queue.trouble()).toEqual([]);
       await append(queue, ...numbered('s', 2, 1));
+    }));
+
+  it('is looked at as often as it is being eaten, and is no place for spare or whole segments (SC-029, QFS-30)', () =>
+    withPlace(async (place) => {
+      const reserveBytes = 2 ** 20;
+      let freeBytes = 64 * 2 ** 20;
+      let looks = 0;
+      const space = async (): Promise<DiskSpace> => {
+        looks += 1;
+        return { freeBytes, totalBytes: 128 * 2 ** 20 };
+      };
+      place.disk = { ...place.disk, space };
+      const queue = await place.open({ limits: { reserveBytes, segmentBytes: 2 ** 20 } });
+      const text = 'x'.repeat(20_000);
+      const before = looks;
+      for (let n = 0; n < 50; n += 1) await append(queue, testRecord({ data: { n, text } }));
+      expect(looks - before).toBe(0);
+      await drain(queue);
+      freeBytes = 3 * 2 ** 20;
+      await place.clock.advance(600);
+      for (let n = 50; n < 70; n += 1) await append(queue, testRecord({ data: { n, text } }));
+      // No time has passed on this clock: it was what the appends took that asked for these.
+      expect(looks - before).toBeGreaterThan(2);
+      await drain(queue);
+      const segments = () => place.disk.readDirectory(`${queueDirectory}/journal`);
+      expect((await segments()).length).toBeGreaterThan(1);
+      freeBytes = 1.5 * 2 ** 20;
+      await place.clock.advance(1_000);
+      await queue.checkpoint();
+      expect(await segments()).toHaveLength(1);
     }));
 
   it('serves a commit, a dead letter and a discard also where no whole segment has room any more (SC-029, QFS-30)', () =>
