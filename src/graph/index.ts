@@ -15,6 +15,7 @@ export * from './concept.ts';
 export { bindParameters } from './queries/bind-parameters.ts';
 export { queryRowsMax, type NamedQuery, type QueryParameter } from './queries/named-query.ts';
 export { namedQueries, namedQuery } from './queries/named-queries.ts';
+export { describeQuery, knowsColumn, type QueryDescription } from './queries/describe-query.ts';
 export * from './store.ts';
 export * from './packed-part.ts';
 export { cypherInvalid, cypherUnsupported } from './cypher/errors.ts';

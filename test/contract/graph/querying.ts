@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { JsonObject } from '#base';
-import { namedQueries, type GraphStore, type QueryResult } from '#graph';
+import { Compile } from 'typebox/schema';
+import { describeQuery, namedQueries, type GraphStore, type QueryResult } from '#graph';
 import { foldLogs, recordOf } from '../../support/graph-fixtures.ts';
 import { codeOf, permit, type GraphCheck } from './harness.ts';
 
@@ -173,6 +174,21 @@ export const queryChecks: readonly GraphCheck[] = [
       const two = await store.query(name, { ...session, workspace: 'two' });
       const places = new Set(rowsOf(two, 'workspace').flat());
       deepStrictEqual([...places], name === 'errors' ? [] : ['two'], name);
+    }
+  }),
+  query('answers rows that fit the schema by which each query is described', async (store) => {
+    for (const named of namedQueries) {
+      const needsSession = named.parameters['session']?.isRequired === true;
+      const { rows } = await store.query(named.name, needsSession ? { session: 'top' } : {});
+      const row = Compile(describeQuery(named).row);
+      for (const cells of rows) {
+        const told = Object.fromEntries(named.columns.map((column, at) => [column, cells[at]]));
+        ok(
+          row.Check(told),
+          `${named.name}: ${JSON.stringify(row.Errors(told))} ${JSON.stringify(told)}`,
+        );
+      }
+      ok(rows.length > 0, named.name);
     }
   }),
   query('says when its limit left rows out', async (store) => {
