@@ -89,6 +89,9 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     get graph() {
       return absent();
     },
+    get objects() {
+      return absent();
+    },
     get drain() {
       return absent();
     },

@@ -16,15 +16,23 @@ const statusCommands: readonly VerbCommand[] = [
   {
     verb: 'sessions list',
     words: 'sessions list',
-    summary: 'sessions with their counts, in key order',
+    summary: 'sessions with their counts, in key order or last changed first',
     options: [
       ...paging,
-      ['--state <state>', 'only active or quarantined sessions'],
+      ['--state <state>', 'only active, backlog, dead, quarantined or ended sessions'],
       ['--workspace <name>', 'only this workspace'],
+      ['--search <text>', 'only those whose id or workspace contains it'],
+      ['--recent', 'last changed first'],
     ],
-    examples: ['millrace sessions list', 'millrace sessions list --state quarantined --json'],
+    examples: [
+      'millrace sessions list --recent',
+      'millrace sessions list --search build --state dead',
+      'millrace sessions list --state quarantined --json',
+    ],
     input: (options) => ({
       ...pageInput(options),
+      ...(options['recent'] === true ? { order: 'recent' } : {}),
+      search: options['search'],
       state: options['state'],
       workspace: options['workspace'],
     }),

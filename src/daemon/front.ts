@@ -68,6 +68,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get graph() {
       return behind().graph;
     },
+    get objects() {
+      return behind().objects;
+    },
     get drain() {
       return behind().drain;
     },

@@ -84,6 +84,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     ledger: queue,
     compaction: { logs: lifeCycle, minBytes: config['compaction.min_bytes'] },
     graph,
+    objects,
     drain,
     deadLetters,
     tokens,

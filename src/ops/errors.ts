@@ -80,3 +80,28 @@ export const keyUnknown: ErrorFactory<{ key: string }> = defineError(
   'reject',
   ({ key }) => `${key} is no key of a session; "millrace status" names the keys that stand still`,
 );
+
+export const nodeUnknown: ErrorFactory<{ node: string; workspace: string }> = defineError(
+  'NODE_UNKNOWN',
+  'reject',
+  ({ node, workspace }) => `workspace ${workspace} has no node ${node}`,
+);
+
+/** In the words of the predecessor, whose clients show them (`/blobs/{session}/{key}`). */
+export const blobUnknown: ErrorFactory<{ session: string; key: string }> = defineError(
+  'BLOB_UNKNOWN',
+  'reject',
+  ({ session, key }) => `Blob not found: ci-blob://${session}/${key}`,
+);
+
+export const objectUnknown: ErrorFactory<{ sha256: string }> = defineError(
+  'OBJECT_UNKNOWN',
+  'reject',
+  ({ sha256 }) => `there is no object ${sha256}`,
+);
+
+export const pageTokenInvalid: ErrorFactory<{ reason: string }> = defineError(
+  'PAGE_TOKEN_INVALID',
+  'reject',
+  ({ reason }) => `the page_token cannot be used: ${reason}; begin again without one`,
+);

@@ -22,7 +22,11 @@ export const graphQueryVerb: Verb = defineVerb({
     /** Rows were left out by the query's limit. */
     has_more: Type.Boolean(),
   }),
-  http: { method: 'POST', path: '/v1/graph/query/{name}' },
+  http: {
+    method: 'POST',
+    path: '/v1/graph/query/{name}',
+    aliases: [{ method: 'POST', path: '/v1/queries/{name}' }],
+  },
   async run(context, input, caller) {
     const parameters = withinWorkspaces(input.parameters ?? {}, caller);
     const { columns, rows, hasMore } = await context.graph.query(input.name, parameters);

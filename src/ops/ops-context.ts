@@ -4,6 +4,7 @@ import type { Clock } from '#base';
 import type { DeadLetters } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
+import type { ObjectStore } from '#objects';
 import type { LogLifeCycle, QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 import type { KeyRepair } from './key-repair.ts';
 import type { Operations } from './operations.ts';
@@ -48,6 +49,8 @@ export interface OpsContext {
   /** Of a queue of log files alone (ING-102). */
   readonly compaction: Compaction | undefined;
   readonly graph: GraphStore;
+  /** Large values that were moved out of the graph (D30). */
+  readonly objects: Pick<ObjectStore, 'read'>;
   readonly drain: Drain;
   readonly deadLetters: DeadLetters;
   readonly tokens: Pick<TokenStore, 'add' | 'list' | 'revoke'>;

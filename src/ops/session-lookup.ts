@@ -42,7 +42,7 @@ export async function findSession(
   const candidates =
     workspace === undefined
       ? await byIdAlone(context, session)
-      : await byBothIds(context, workspace, session);
+      : [await statusByIds(context, workspace, session)];
   const found = candidates.filter(
     (status): status is KeyStatus => status !== undefined && maySee(caller, status.workspace),
   );
@@ -54,14 +54,13 @@ export async function findSession(
 }
 
 /** A root has keys of one encoding; which one, the backend knows. */
-async function byBothIds(
+export async function statusByIds(
   context: OpsContext,
   workspace: string,
   session: string,
-): Promise<readonly (KeyStatus | undefined)[]> {
+): Promise<KeyStatus | undefined> {
   const plain = await context.ledger.keyStatus(encodeKey(workspace, session));
-  if (plain !== undefined) return [plain];
-  return [await context.ledger.keyStatus(encodeKey(workspace, session, 'hashed'))];
+  return plain ?? context.ledger.keyStatus(encodeKey(workspace, session, 'hashed'));
 }
 
 async function byIdAlone(

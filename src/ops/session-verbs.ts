@@ -3,7 +3,8 @@ import type { KeyStatus } from '#queue';
 import type { Key, Position } from '#record';
 import { waitTimedOut } from './errors.ts';
 import type { OpsContext } from './ops-context.ts';
-import { findSession, maySee } from './session-lookup.ts';
+import { findSession } from './session-lookup.ts';
+import { pageByKey, pageByNews, sessionStates, type SessionNews } from './session-pages.ts';
 import { type Verb, defineVerb } from './verb.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
@@ -62,43 +63,57 @@ function rowOf(context: OpsContext, status: KeyStatus) {
   };
 }
 
+const newsShape = Type.Object({
+  kind: nullableText,
+  status: nullableText,
+  agent: nullableText,
+  parent: nullableText,
+  started_at: nullableText,
+  last_updated: nullableText,
+  ended_at: nullableText,
+});
+
+function newsOf({ kind, status, agent, parent, ...times }: SessionNews) {
+  const { started_at, last_updated, ended_at } = times;
+  return { kind, status, agent, parent, started_at, last_updated, ended_at };
+}
+
 export const sessionsListVerb: Verb = defineVerb({
   name: 'sessions list',
-  summary: 'sessions with their counts, in key order',
+  summary: 'sessions with their counts, in key order or last changed first',
   effect: 'read',
   scope: 'ingest:read',
   input: Type.Object(
     {
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
       page_token: Type.Optional(Type.String({ maxLength: 1024 })),
-      state: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('quarantined')])),
+      state: Type.Optional(Type.Union(sessionStates.map((state) => Type.Literal(state)))),
       workspace: Type.Optional(Type.String()),
       session: Type.Optional(Type.String()),
+      /** Text that session id or workspace contain. */
+      search: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+      order: Type.Optional(Type.Union([Type.Literal('key'), Type.Literal('recent')])),
     },
     { additionalProperties: false },
   ),
   output: Type.Object({
-    sessions: Type.Array(sessionRow),
+    sessions: Type.Array(
+      Type.Intersect([sessionRow, Type.Object({ graph: Type.Optional(newsShape) })]),
+    ),
     next_page_token: Type.Optional(Type.String()),
   }),
   http: { method: 'GET', path: '/v1/sessions' },
   async run(context, input, caller) {
-    const limit = input.limit ?? 100;
-    const found = await context.ledger.listKeys({
-      limit,
-      ...(input.page_token === undefined ? {} : { afterKey: input.page_token as Key }),
-      ...(input.state === undefined ? {} : { state: input.state }),
-      ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
-      ...(input.session === undefined ? {} : { session: input.session }),
-    });
-    const last = found.at(-1);
+    const { limit = 100, page_token: pageToken, state, workspace, session, search } = input;
+    const wanted = { limit, pageToken, state, workspace, session, search };
+    const page = input.order === 'recent' ? pageByNews : pageByKey;
+    const { sessions, nextToken } = await page(context, wanted, caller);
     return {
-      sessions: found
-        .filter((status) => maySee(caller, status.workspace))
-        .map((status) => rowOf(context, status)),
-      ...(found.length < limit || last === undefined
-        ? {}
-        : { next_page_token: last.key as string }),
+      sessions: sessions.map(({ status, news }) => ({
+        ...rowOf(context, status),
+        ...(news === undefined ? {} : { graph: newsOf(news) }),
+      })),
+      ...(nextToken === undefined ? {} : { next_page_token: nextToken }),
     };
   },
 });

@@ -1,4 +1,9 @@
 import { graphAdoptVerb } from './adopt-verb.ts';
+import { blobsListVerb, blobsShowVerb, objectsShowVerb } from './blob-verbs.ts';
+import { neighboursVerb } from './neighbour-verb.ts';
+import { queriesListVerb, queriesShowVerb } from './query-verbs.ts';
+import { sessionSummaryVerb } from './session-summary-verb.ts';
+import { whoamiVerb } from './whoami-verb.ts';
 import { backupCreateVerb } from './backup-verb.ts';
 import { auditListVerb } from './audit-verbs.ts';
 import { queueCompactAllVerb, queueCompactVerb } from './compact-verbs.ts';
@@ -32,11 +37,17 @@ export const verbs: readonly Verb[] = [
   waitVerb,
   versionVerb,
   limitsVerb,
+  whoamiVerb,
   sessionsListVerb,
   sessionsShowVerb,
+  sessionSummaryVerb,
+  queriesListVerb,
+  queriesShowVerb,
   graphQueryVerb,
   graphCypherVerb,
   graphDigestVerb,
+  neighboursVerb,
+  objectsShowVerb,
   graphStatsVerb,
   graphCheckVerb,
   graphExportVerb,
@@ -60,6 +71,8 @@ export const verbs: readonly Verb[] = [
   tokensRevokeVerb,
   auditListVerb,
   cypherVerb,
+  blobsListVerb,
+  blobsShowVerb,
   queuesDeadListVerb,
   queuesReplayVerb,
   queuesPurgeVerb,

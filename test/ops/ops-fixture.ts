@@ -40,10 +40,17 @@ export function verbOf(name: string): Verb {
 
 const called = new Set<string>();
 
-/** Verbs over damaged logs: on a queue of log files, in quarantine-verbs.test.ts; Cypher: in cypher.test.ts. */
+/**
+ * Verbs over damaged logs: on a queue of log files, in quarantine-verbs.test.ts; Cypher: in cypher.test.ts; what readers of the graph ask: in
+ * reading-verbs.test.ts.
+ */
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
-  .filter((name) => /^quarantine |^queue |cypher$/.test(name));
+  .filter((name) =>
+    /^quarantine |^queue |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
+      name,
+    ),
+  );
 
 export async function openOps(
   options: FixtureOptions & { readonly context?: Partial<OpsContext> } = {},
@@ -65,6 +72,7 @@ export async function openOps(
     ledger: queue,
     compaction: undefined,
     graph,
+    objects: { read: async (sha256) => fixture.world.objects.get(sha256) },
     drain,
     deadLetters: createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) }),
     tokens,
