@@ -102,7 +102,10 @@ async function fitted(options: FilesystemQueueOptions): Promise<FilesystemQueueO
   const { disk, directory, limits } = options;
   const { totalBytes } = await disk.space(directory);
   const share = Math.max(segmentBytesLeast, Math.floor(totalBytes * segmentShare));
-  return { ...options, limits: { ...limits, segmentBytes: Math.min(limits.segmentBytes, share) } };
+  const segmentBytes = Math.min(limits.segmentBytes, share);
+  // On top of the given ones and not a copy: a reload may change those while the queue is open.
+  const fittedLimits = Object.create(limits, { segmentBytes: { value: segmentBytes } });
+  return { ...options, limits: fittedLimits as FilesystemQueueOptions['limits'] };
 }
 
 function refuseOlder({ permit }: FilesystemQueueOptions, scan: Scan): void {

@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { addBackupCommands } from './backup-commands.ts';
+import { addConfigCommands } from './config-commands.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { exitCodes } from './exit-code.ts';
 import { addExportCommand } from './export-command.ts';
+import { addInitCommand } from './init-command.ts';
 import { addLabCommands } from './lab-commands.ts';
 import { addPostCommand } from './post-command.ts';
 import { consolePrinter, type Printer } from './print.ts';
@@ -52,6 +54,8 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   if (graph !== undefined) addExportCommand(graph, run);
   addQueueCommands(groupOf(program, groups, 'queue'), run);
   addBackupCommands(groupOf(program, groups, 'backup'), run);
+  addConfigCommands(groupOf(program, groups, 'config'), run);
+  addInitCommand(program, run);
   addDoctorCommand(program, run);
   addLabCommands(program, run);
   addVersionCommand(program, run);

@@ -1,11 +1,12 @@
 import { openTokenStore, scopes } from '#access';
 import { assert, systemChance, systemClock, type Clock, type MillraceError } from '#base';
-import { loadConfig, type Environment } from '#config';
+import type { Config, Environment } from '#config';
 import { openControlDatabase, type ControlDatabase } from '#control';
 import { nodeDisk, stagingNames } from '#disk';
 import type { Operations, OpsContext } from '#ops';
-import { bindRoot, type BoundRoot, layoutOf, resolveRoot } from '#roots';
+import { bindRoot, type BoundRoot, type ChosenRoot, layoutOf } from '#roots';
 import type { SharedOptions } from './command.ts';
+import { chooseRoot, loadServeConfig } from './serve-options.ts';
 
 /**
  * Runs a verb over tokens without a daemon, under the root lock (ING-311): a listener beyond loopback does not start before there is a token,
@@ -18,21 +19,33 @@ export async function runTokensOffline(
   environment: Environment,
   unreachable: MillraceError,
 ): Promise<unknown> {
+  const chosen = chooseRoot(options, environment);
+  // Only the first token makes a root, and only where one was named.
+  const mayMake = chosen.source === 'cli' && verbName === 'tokens add';
+  const hasRoot = (await nodeDisk().stat(layoutOf(chosen.path).marker)) !== undefined;
+  if (!hasRoot && !mayMake) throw unreachable;
+  const { config } = loadServeConfig({}, environment);
+  return onRootAtRest(verbName, input, { chosen, config, key: options.idempotencyKey });
+}
+
+export interface RootAtRest {
+  readonly chosen: ChosenRoot;
+  readonly config: Config;
+  /** Names the act, so that it is done once. */
+  readonly key?: string | undefined;
+}
+
+/** Runs a verb over tokens on a root that nobody serves, made where it is missing; ROOT_LOCKED beside a daemon. */
+export async function onRootAtRest(
+  verbName: string,
+  input: Readonly<Record<string, unknown>>,
+  { chosen, config, key }: RootAtRest,
+): Promise<unknown> {
   const { createOperations, verbs } = await import('#ops');
   const verb = verbs.find(({ name }) => name === verbName);
   assert(verb !== undefined, `room ops has no verb "${verbName}"`);
-  const { config } = loadConfig({ environment: environment.settings });
   const [disk, clock, chance] = [nodeDisk(), systemClock, systemChance];
   const names = stagingNames(process.pid, chance);
-  const chosen = resolveRoot({
-    flag: options.root,
-    environment: environment.root,
-    platformDefault: environment.defaultRoot,
-  });
-  const hasRoot = (await disk.stat(layoutOf(chosen.path).marker)) !== undefined;
-  // Only the first token makes a root, and only where one was named.
-  const mayMake = chosen.source === 'cli' && verbName === 'tokens add';
-  if (!hasRoot && !mayMake) throw unreachable;
   const keyEncoding = config['queue.key_encoding'];
   const root = await bindRoot(chosen, { disk, clock, chance, names, keyEncoding });
   const control = openOrRelease(root, clock);
@@ -45,9 +58,7 @@ export async function runTokensOffline(
       scopes: new Set<string>(scopes),
       workspaces: undefined,
       signal: new AbortController().signal,
-      ...(options.idempotencyKey === undefined
-        ? {}
-        : { idempotency: { key: options.idempotencyKey, onReplayed: () => undefined } }),
+      ...(key === undefined ? {} : { idempotency: { key, onReplayed: () => undefined } }),
     };
     return await verb.run(onlyTokens(tokens, operations), input as never, caller);
   } finally {
@@ -77,6 +88,9 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     clock: systemClock,
     startedMs: 0,
     limits: {},
+    get settings() {
+      return absent();
+    },
     get queue() {
       return absent();
     },

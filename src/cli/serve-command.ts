@@ -1,6 +1,7 @@
 import { closeSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { AssertionFailed, messageOf } from '#base';
+import type { LoadedConfig } from '#config';
 import type { Daemon } from '#daemon';
 import { withExamples, type CommandContext } from './command.ts';
 import { usage } from './errors.ts';
@@ -36,8 +37,10 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<number
     throw usage({ problem: `--ready-fd ${flags.readyFd ?? ''} is no descriptor` });
   // The whole house, and only this verb needs it.
   const { createDaemon } = await import('#daemon');
+  const read = (): LoadedConfig => loadServeConfig(flags, environment);
   const daemon = createDaemon({
-    loaded: loadServeConfig(flags, environment),
+    loaded: read(),
+    reread: read,
     root: chooseRoot(flags, environment),
     failpoints: environment.failpoints,
     version: readProductVersion(),
@@ -73,7 +76,10 @@ function tellReady(context: CommandContext, ready: Ready, readyFd: number | unde
     );
 }
 
-/** The first signal stops in order, a second one at once: what it leaves is what kill -9 would leave (P10). */
+/**
+ * The first signal stops in order, a second one at once: what it leaves is what kill -9 would leave (P10). SIGHUP reads the settings again and opens
+ * the log file anew, SIGUSR1 the latter alone.
+ */
 function stopOnSignals(daemon: Daemon, context: CommandContext): () => void {
   let count = 0;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -87,11 +93,20 @@ function stopOnSignals(daemon: Daemon, context: CommandContext): () => void {
     context.printer.err(`millrace: a bug (${kind}): ${trace}`);
     process.exit(exitCodes.bug);
   };
+  const onHangUp = (): void => {
+    daemon.reopenLog();
+    daemon.reload();
+  };
+  const onRotated = (): void => daemon.reopenLog();
+  process.on('SIGHUP', onHangUp);
+  process.on('SIGUSR1', onRotated);
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   process.on('uncaughtException', onBug);
   process.on('unhandledRejection', onBug);
   return () => {
+    process.off('SIGHUP', onHangUp);
+    process.off('SIGUSR1', onRotated);
     process.off('SIGTERM', onSignal);
     process.off('SIGINT', onSignal);
     process.off('uncaughtException', onBug);

@@ -48,7 +48,7 @@ function settingsOf(flags: ServeFlags): Readonly<Record<string, string>> {
 }
 
 /** A file that was named must be there; the default one may be missing. */
-function readConfigFile(
+export function readConfigFile(
   named: string | undefined,
   byDefault: string,
 ): { readonly path: string; readonly text: string } | undefined {

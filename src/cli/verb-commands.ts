@@ -54,6 +54,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   tokens: 'who may use the daemon',
   queue: 'the stored log itself: verify, recover, replay, import, export',
   audit: 'what operators did',
+  config: 'settings: what may be set, what is in force and why, read again',
 };
 
 /** The command of a group, made when its first verb comes. */

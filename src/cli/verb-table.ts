@@ -248,6 +248,22 @@ const auditCommands: readonly VerbCommand[] = [
   },
 ];
 
+const configVerbCommands: readonly VerbCommand[] = [
+  {
+    verb: 'config reload',
+    words: 'config reload',
+    summary:
+      'let the running daemon read its settings again, as SIGHUP does; says what needs a restart',
+    isAct: true,
+    examples: ['millrace config reload', 'millrace config reload --json'],
+    render: (answer) =>
+      [
+        `in force now\n${rowsOf(answer, 'applied', ['key', 'from', 'to', 'origin'])}`,
+        `needs a restart\n${rowsOf(answer, 'needs_restart', ['key', 'from', 'to', 'origin'])}`,
+      ].join('\n\n'),
+  },
+];
+
 export const verbCommands: readonly VerbCommand[] = [
   ...statusCommands,
   ...graphCommands,
@@ -256,4 +272,5 @@ export const verbCommands: readonly VerbCommand[] = [
   ...queueCommands,
   ...tokenCommands,
   ...auditCommands,
+  ...configVerbCommands,
 ];

@@ -12,8 +12,19 @@ export interface ConfigProblem {
 export const configInvalid: ErrorFactory<{ problems: readonly ConfigProblem[] }> = defineError(
   'CONFIG_INVALID',
   'fatal',
-  ({ problems }) =>
-    `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems
-      .map(({ key, origin, problem }) => `  ${key} (${origin}): ${problem}`)
-      .join('\n')}`,
+  ({ problems }) => `the configuration has ${describe(problems)}`,
 );
+
+/** The running daemon goes on with the settings that it has. */
+export const reloadRefused: ErrorFactory<{ problems: readonly ConfigProblem[] }> = defineError(
+  'CONFIG_RELOAD_REFUSED',
+  'reject',
+  ({ problems }) =>
+    `nothing was reloaded, the settings in force stay: the configuration has ${describe(problems)}`,
+);
+
+function describe(problems: readonly ConfigProblem[]): string {
+  const lines = problems.map(({ key, origin, problem }) => `  ${key} (${origin}): ${problem}`);
+  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  return `${count}:\n${lines.join('\n')}`;
+}

@@ -22,7 +22,7 @@ export interface ConfigSources {
   readonly file?: { readonly path: string; readonly text: string } | undefined;
 }
 
-/** Where a key's value came from: `default`, `command line`, a variable's name or a file's path. */
+/** Where a key's value came from: `default`, `command line`, a variable's name, or `FILE:LINE`. */
 export type Origin = string;
 
 export interface LoadedConfig {
@@ -66,9 +66,9 @@ function takeFile(
   if (file === undefined) return;
   const read = readConfigText(file.path, file.text);
   problems.push(...read.problems);
-  for (const [key, text] of read.settings) {
-    if (isConfigKey(key)) written.set(key, { text, origin: file.path });
-    else problems.push({ key, origin: file.path, problem: unknownKey(key, configKeyNames) });
+  for (const [key, { text, origin }] of read.settings) {
+    if (isConfigKey(key)) written.set(key, { text, origin });
+    else problems.push({ key, origin, problem: unknownKey(key, configKeyNames) });
   }
 }
 

@@ -1,5 +1,6 @@
 import { parseBytes } from '#base';
 import type { KeySpec, KindValues } from './schema.ts';
+import { nearest } from './suggest.ts';
 
 export type ParsedValue =
   | { readonly value: KindValues[keyof KindValues] }
@@ -25,8 +26,18 @@ const parsers: Readonly<Record<keyof KindValues, Parse>> = {
   choice: (text, spec) =>
     spec.choices?.includes(text) === true
       ? { value: text }
-      : { problem: `must be ${(spec.choices ?? []).join(' or ')}, not ${JSON.stringify(text)}` },
+      : { problem: choiceProblem(text, spec.choices ?? []) },
+  flag: (text) =>
+    text === 'true' || text === 'false'
+      ? { value: text === 'true' }
+      : { problem: `must be true or false, not ${JSON.stringify(text)}` },
 };
+
+function choiceProblem(text: string, choices: readonly string[]): string {
+  const guess = nearest(text, choices);
+  const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
+  return `must be ${choices.join(' or ')}, not ${JSON.stringify(text)}${hint}`;
+}
 
 /** Parses a setting as it was written; the problem reads on after the key's name. */
 export function parseValue(text: string, spec: KeySpec): ParsedValue {

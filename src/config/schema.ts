@@ -11,6 +11,8 @@ export interface KindValues {
   /** `HOST:PORT`, IPv6 in brackets; port 0 lets the system choose. */
   readonly address: string;
   readonly choice: string;
+  /** `true` or `false`. */
+  readonly flag: boolean;
 }
 
 export interface KeySpec {
@@ -23,6 +25,8 @@ export interface KeySpec {
   readonly least?: number;
   /** Never shown: masked in lists and logs (ING-932). */
   readonly isSecret?: true;
+  /** A reload changes it in the running daemon; all others wait for the next start. */
+  readonly isLive?: true;
 }
 
 /** Every key (ING spec §8) that this version obeys. Units stand in the name. */
@@ -87,11 +91,13 @@ export const configSchema = {
     kind: 'size',
     default: '256MiB',
     help: 'backlog of one session at which its events get 429',
+    isLive: true,
   },
   'queue.max_bytes': {
     kind: 'size',
     default: '8GiB',
     help: 'backlog of all sessions at which events get 503',
+    isLive: true,
   },
   'queue.reserve_bytes': {
     kind: 'size',
@@ -103,16 +109,19 @@ export const configSchema = {
     kind: 'size',
     default: '64MiB',
     help: 'backlog of a quarantined session at which its events get 503',
+    isLive: true,
   },
   'ingest.max_event_bytes': {
     kind: 'size',
     default: '16MiB',
     help: 'largest event; a larger one gets 413',
+    isLive: true,
   },
   'ingest.max_batch_records': {
     kind: 'count',
     default: '10000',
     help: 'most events of one request',
+    isLive: true,
   },
   'ingest.max_batch_bytes': {
     kind: 'size',
@@ -158,11 +167,13 @@ export const configSchema = {
     kind: 'duration',
     default: '1min',
     help: 'the log of a session that was drained for so long loses what is committed',
+    isLive: true,
   },
   'compaction.min_bytes': {
     kind: 'size',
     default: '1MiB',
     help: 'committed bytes of a log from which on that is worth it',
+    isLive: true,
   },
   'supervisor.backoff_ms': {
     kind: 'duration',
@@ -216,6 +227,7 @@ export const configSchema = {
     kind: 'text',
     default: null,
     help: 'where backups are written; without it anywhere outside the root, and nowhere when the listener is not loopback',
+    isLive: true,
   },
   'lock.warn_ms': {
     kind: 'duration',
@@ -231,12 +243,19 @@ export const configSchema = {
     kind: 'duration',
     default: '130s',
     help: 'a stop is finished after this time, whatever still runs',
+    isLive: true,
   },
   'log.level': {
     kind: 'choice',
     choices: ['debug', 'info', 'warn', 'error'],
     default: 'info',
     help: 'least important line that is logged',
+    isLive: true,
+  },
+  'log.file': {
+    kind: 'text',
+    default: null,
+    help: 'file that log lines are appended to instead of standard error; opened anew on SIGUSR1 and SIGHUP, after it was rotated',
   },
 } as const;
 

@@ -8,6 +8,7 @@ import { bindRoot, type BoundRoot } from '#roots';
 import { openStores, type Stores } from './assemble.ts';
 import { createClosers } from './closers.ts';
 import type { DaemonOptions, Ground } from './daemon.ts';
+import { fixedSettings } from './live-settings.ts';
 import { createPhaseHolder } from './phase.ts';
 import { planOpenFiles } from './settings.ts';
 import { startWork, type StartedWork } from './start-work.ts';
@@ -37,6 +38,7 @@ export async function withCore<T>(
   const faults: MillraceError[] = [];
   const ground: Ground = {
     options,
+    settings: fixedSettings(options.loaded),
     disk,
     names,
     clock,

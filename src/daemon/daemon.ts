@@ -8,7 +8,7 @@ import {
   type Clock,
   type MillraceError,
 } from '#base';
-import { effectiveConfig, type LoadedConfig } from '#config';
+import { effectiveConfig, reloadRefused, type LoadedConfig, type ReloadReport } from '#config';
 import {
   diskFaultOf,
   diskUnavailable,
@@ -18,13 +18,17 @@ import {
   type StagingNames,
 } from '#disk';
 import type { ChosenRoot } from '#roots';
-import { daemonNoticed, startLog } from '#signals';
+import { daemonNoticed } from '#signals';
 import { boot } from './boot.ts';
 import { createClosers, type Closers } from './closers.ts';
+import { createDaemonLog, type DaemonLog } from './daemon-log.ts';
+import { createSettings, type Settings } from './live-settings.ts';
 import { createPhaseHolder, type PhaseHolder } from './phase.ts';
 
 export interface DaemonOptions {
   readonly loaded: LoadedConfig;
+  /** Reads the sources of `loaded` again; throws CONFIG_INVALID. Without it nothing can be reloaded. */
+  readonly reread?: () => LoadedConfig;
   readonly root: ChosenRoot;
   /** MILLRACE_FAILPOINTS; refused on any but a lab root (ING-021). */
   readonly failpoints: string | undefined;
@@ -43,13 +47,19 @@ export interface Daemon {
   start(): Promise<ReadyDaemon | undefined>;
   /** Stops in order, within `shutdown.grace_ms` (ING-825); a second call does nothing. */
   stop(reason: string): void;
+  /** Reads the configuration again (SIGHUP); what came of it is in the log. */
+  reload(): void;
+  /** Lets go of a log file that was rotated away. */
+  reopenLog(): void;
   /** Resolves after a stop that was asked for; rejects with what ended the daemon: TENURE_LOST, or a fatal fault. */
   readonly stopped: Promise<void>;
 }
 
 /** What the parts of a daemon share. */
 export interface Ground {
+  /** `options.loaded` reads the settings in force. */
   readonly options: DaemonOptions;
+  readonly settings: Settings;
   readonly disk: Disk;
   readonly names: StagingNames;
   readonly clock: Clock;
@@ -78,18 +88,25 @@ class ServingDaemon implements Daemon {
   readonly #ground: Ground;
   #booting: Promise<ReadyDaemon | undefined> | undefined;
   #isStopping = false;
-  #endLog = (): void => undefined;
-  #graceMs: number;
+  readonly #settings: Settings;
+  readonly #log: DaemonLog;
 
   constructor(options: DaemonOptions) {
-    this.#options = options;
+    this.#settings = createSettings({
+      loaded: options.loaded,
+      reread: options.reread,
+      onChanged: (report) => this.#onReloaded(report),
+    });
+    const { loaded } = this.#settings;
+    this.#options = { ...options, loaded };
+    this.#log = createDaemonLog(loaded);
     this.#end = Promise.withResolvers();
     this.stopped = this.#end.promise;
     // A start that throws tells the same fault; nobody waits for the end then.
     this.stopped.catch(() => undefined);
-    this.#graceMs = options.loaded.config['shutdown.grace_ms'];
     this.#ground = {
-      options,
+      options: this.#options,
+      settings: this.#settings,
       disk: nodeDisk(),
       names: stagingNames(process.pid, systemChance),
       clock: systemClock,
@@ -119,6 +136,32 @@ class ServingDaemon implements Daemon {
     this.#stop(reason, undefined);
   }
 
+  reload(): void {
+    try {
+      this.#settings.reload();
+    } catch (error) {
+      daemonNoticed.publish(() => ({ code: reloadRefused.code, message: messageOf(error) }));
+    }
+  }
+
+  reopenLog(): void {
+    this.#log.reopen();
+  }
+
+  get #graceMs(): number {
+    return this.#options.loaded.config['shutdown.grace_ms'];
+  }
+
+  #onReloaded({ applied, needsRestart }: ReloadReport): void {
+    this.#log.restart();
+    const texts = [
+      ...applied.map(({ key, to, origin }) => `${key}=${String(to)} (${origin})`),
+      ...needsRestart.map(({ key, origin }) => `${key} (${origin}) needs a restart`),
+    ];
+    const message = texts.length === 0 ? 'no setting has changed' : texts.join(', ');
+    daemonNoticed.publish(() => ({ code: 'CONFIG_RELOADED', message }));
+  }
+
   #stop(reason: string, error: MillraceError | undefined): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -145,12 +188,12 @@ class ServingDaemon implements Daemon {
         message: `${name}: ${messageOf(error)}; the next start recovers what is left`,
       }));
     phase.enter('stopped', detail);
-    this.#endLog();
+    this.#log.end();
   }
 
   #startLog(): void {
     const { loaded } = this.#options;
-    this.#endLog = startLog({ level: loaded.config['log.level'] });
+    this.#log.start();
     const changed = effectiveConfig(loaded).filter(({ origin }) => origin !== 'default');
     this.#ground.phase.enter('starting', describeSettings(changed));
   }

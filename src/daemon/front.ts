@@ -95,6 +95,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get versions() {
       return behind().versions;
     },
+    get settings() {
+      return behind().settings;
+    },
     get limits() {
       return behind().limits;
     },

@@ -7,6 +7,7 @@ import type { Stores } from './assemble.ts';
 import { bind, openTokens, openWithTenure, withOpenFiles, type Progress } from './boot.ts';
 import { createClosers } from './closers.ts';
 import type { DaemonOptions, Ground } from './daemon.ts';
+import { fixedSettings } from './live-settings.ts';
 import { createPhaseHolder } from './phase.ts';
 import { startWork, type StartedWork } from './start-work.ts';
 
@@ -42,6 +43,7 @@ export async function workOffline<T>(
   let endLog = (): void => undefined;
   const ground: Ground = {
     options,
+    settings: fixedSettings(options.loaded),
     disk: nodeDisk(),
     names: stagingNames(process.pid, systemChance),
     clock: systemClock,

@@ -10,14 +10,21 @@ export interface QueueSettings extends QueueLimits {
   readonly autoResetBytesMax: number;
 }
 
+/** Live settings are members that read them (`LiveConfig`), so that a reload is felt without a word to who uses them. */
 export function queueSettings(config: Config): QueueSettings {
   return {
     segmentBytes: config['queue.segment_bytes'],
-    bytesMax: config['queue.max_bytes'],
-    bytesPerKeyMax: config['queue.max_bytes_per_key'],
+    get bytesMax() {
+      return config['queue.max_bytes'];
+    },
+    get bytesPerKeyMax() {
+      return config['queue.max_bytes_per_key'];
+    },
     reserveBytes: config['queue.reserve_bytes'],
     cursorBytesMax: config['cursor.max_bytes'],
-    quarantineBacklogBytesMax: config['quarantine.max_backlog_bytes'],
+    get quarantineBacklogBytesMax() {
+      return config['quarantine.max_backlog_bytes'];
+    },
     autoResetBytesMax: config['boot.auto_reset_max_bytes'],
   };
 }
@@ -60,8 +67,12 @@ export function compactionSettings(config: Config): {
   readonly minBytes: number;
 } {
   return {
-    idleMs: config['compaction.idle_ms'],
-    minBytes: config['compaction.min_bytes'],
+    get idleMs() {
+      return config['compaction.idle_ms'];
+    },
+    get minBytes() {
+      return config['compaction.min_bytes'];
+    },
   };
 }
 
@@ -72,10 +83,16 @@ const idWaitMs = 5000;
 
 export function ingestLimits(config: Config): IngestLimits {
   return {
-    eventBytesMax: config['ingest.max_event_bytes'],
-    batchRecordsMax: config['ingest.max_batch_records'],
+    get eventBytesMax() {
+      return config['ingest.max_event_bytes'];
+    },
+    get batchRecordsMax() {
+      return config['ingest.max_batch_records'];
+    },
     batchBytesMax: config['ingest.max_batch_bytes'],
-    queueBytesMax: config['queue.max_bytes'],
+    get queueBytesMax() {
+      return config['queue.max_bytes'];
+    },
     inFlightBytesMax: bodiesInFlightMax * config['ingest.max_batch_bytes'],
     idWaitMs,
   };

@@ -1,5 +1,5 @@
 import { isLoopback, type TokenStore } from '#access';
-import { parseAddress } from '#config';
+import { parseAddress, type Config } from '#config';
 import { createDeadLetters } from '#dead-letters';
 import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
@@ -9,6 +9,7 @@ import { cursorSchema } from '#record';
 import type { BoundRoot } from '#roots';
 import { controlSchemaVersion, type ControlDatabase } from '#control';
 import type { Stores } from './assemble.ts';
+import type { BackupPathRules } from './backup-path.ts';
 import { createBackups, type Backups } from './create-backups.ts';
 import type { Ground } from './daemon.ts';
 import type { Work } from './front.ts';
@@ -33,6 +34,28 @@ export interface StartedWork extends Work {
 function versionsOf(product: string, protocol: string): OpsContext['versions'] {
   const controlSchema = controlSchemaVersion;
   return { product, protocol, offsetRecord: 2, cursorSchema, controlSchema };
+}
+
+/** Live: `compaction.min_bytes` is read at each use. */
+function compactionOf(logs: Stores['lifeCycle'], config: Config): OpsContext['compaction'] {
+  return {
+    logs,
+    get minBytes() {
+      return config['compaction.min_bytes'];
+    },
+  };
+}
+
+/** Live: `backup.dir` is read at each use. */
+function backupRules(root: string, config: Config): BackupPathRules {
+  const address = parseAddress(config['http.listen']);
+  return {
+    root,
+    get directory() {
+      return config['backup.dir'];
+    },
+    isListeningBeyondLoopback: address === undefined || !isLoopback(address.host),
+  };
 }
 
 /** Joins the stores with what works on them; nothing runs yet. */
@@ -69,20 +92,15 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   });
   const deadLetters = createDeadLetters({ queue, ledger: queue, wake: onAppended });
   const { loaded } = options;
-  const address = parseAddress(config['http.listen']);
   const backups = createBackups(
     ground,
     { root, permit, control, stores, drain, loaded, clock },
-    {
-      root: root.layout.root,
-      directory: config['backup.dir'],
-      isListeningBeyondLoopback: address === undefined || !isLoopback(address.host),
-    },
+    backupRules(root.layout.root, config),
   );
   const context: OpsContext = {
     queue,
     ledger: queue,
-    compaction: { logs: lifeCycle, minBytes: config['compaction.min_bytes'] },
+    compaction: compactionOf(lifeCycle, config),
     graph,
     objects,
     drain,
@@ -93,7 +111,10 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     clock,
     startedMs: clock.monotonic(),
     versions: versionsOf(options.version, queue.protocolVersion),
-    limits: publishedLimits(config, graph.spillBytes),
+    get limits() {
+      return publishedLimits(config, graph.spillBytes);
+    },
+    settings: ground.settings,
     adopt: (order) => adoptGraph({ bond, ledger: queue, graph, permit, rootId, drain }, order),
     backup: (order) => backups.create(order),
     state: () => ground.phase.phase,

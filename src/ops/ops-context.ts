@@ -1,6 +1,7 @@
 import type { TokenStore } from '#access';
 import type { BackupProgress, Manifest } from '#backup';
 import type { Clock } from '#base';
+import type { EffectiveSetting, ReloadReport } from '#config';
 import type { DeadLetters } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
@@ -42,6 +43,13 @@ export interface Compaction {
   readonly minBytes: number;
 }
 
+export interface SettingsDesk {
+  /** Every key; secrets masked (ING-932). */
+  effective(): readonly EffectiveSetting[];
+  /** CONFIG_RELOAD_REFUSED lists every problem, and nothing has changed. */
+  reload(): ReloadReport;
+}
+
 /** What verbs need of the running daemon; made in room daemon. */
 export interface OpsContext {
   readonly queue: QueueBackend;
@@ -63,6 +71,8 @@ export interface OpsContext {
   readonly versions: Versions;
   /** What is published of the configuration (`/v1/limits`): key of config → value. */
   readonly limits: Readonly<Record<string, string | number | null>>;
+  /** The settings in force, and how they are read again. */
+  readonly settings: SettingsDesk;
   /** Makes queue and graph know each other again (ING-542). */
   adopt(order: AdoptOrder): Promise<AdoptReport>;
   /** Makes a backup of the whole root on this host (D31); one at a time, BACKUP_RUNNING meanwhile. */

@@ -6,6 +6,7 @@ import { sessionSummaryVerb } from './session-summary-verb.ts';
 import { whoamiVerb } from './whoami-verb.ts';
 import { backupCreateVerb } from './backup-verb.ts';
 import { auditListVerb } from './audit-verbs.ts';
+import { configReloadVerb, configShowVerb } from './config-verbs.ts';
 import { queueCompactAllVerb, queueCompactVerb } from './compact-verbs.ts';
 import {
   deadDiscardVerb,
@@ -70,6 +71,8 @@ export const verbs: readonly Verb[] = [
   tokensListVerb,
   tokensRevokeVerb,
   auditListVerb,
+  configShowVerb,
+  configReloadVerb,
   cypherVerb,
   blobsListVerb,
   blobsShowVerb,

@@ -9,4 +9,5 @@
 export * from './channel.ts';
 export * from './channels.ts';
 export * from './log.ts';
+export * from './log-file.ts';
 export * from './metrics.ts';

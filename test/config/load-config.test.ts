@@ -49,7 +49,7 @@ describe('loading the configuration', () => {
     expect(config['log.level']).toBe('error');
     expect(origins['log.level']).toBe('MILLRACE_LOG__LEVEL');
     expect(config['queue.max_bytes']).toBe(2 ** 30);
-    expect(origins['queue.max_bytes']).toBe(path);
+    expect(origins['queue.max_bytes']).toBe(`${path}:3`);
   });
 
   it('lists every problem at once, each with its origin, and suggests the near name (ING-931)', () => {
@@ -59,11 +59,11 @@ describe('loading the configuration', () => {
       flags: { 'drain.max_batch_records': '0' },
     });
     expect(problems.map(({ key, origin }) => `${key} ${origin}`)).toEqual([
-      `queue.fsnc ${path}`,
-      `unheard_of ${path}`,
+      `queue.fsnc ${path}:2`,
+      `unheard_of ${path}:4`,
       'MILLRACE_LOG_LEVEL environment',
       'http.listen MILLRACE_HTTP__LISTEN',
-      `queue.segment_bytes ${path}`,
+      `queue.segment_bytes ${path}:3`,
       'drain.max_batch_records command line',
     ]);
     expect(problems[0]?.problem).toContain('queue.fsync');

@@ -5,7 +5,7 @@ import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
 import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
-import { adoptNothing, saveNothing } from './quiet-acts.ts';
+import { adoptNothing, fixedDesk, saveNothing } from './quiet-acts.ts';
 import { seededChance } from '../support/chance.ts';
 
 export const operator: Caller = {
@@ -42,12 +42,12 @@ const called = new Set<string>();
 
 /**
  * Verbs over damaged logs: on a queue of log files, in quarantine-verbs.test.ts; Cypher: in cypher.test.ts; what readers of the graph ask: in
- * reading-verbs.test.ts.
+ * reading-verbs.test.ts; settings: in config-verbs.test.ts.
  */
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
   .filter((name) =>
-    /^quarantine |^queue |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
+    /^quarantine |^queue |^config |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
       name,
     ),
   );
@@ -87,6 +87,7 @@ export async function openOps(
       cursorSchema: 1,
       controlSchema: 1,
     },
+    settings: fixedDesk,
     limits: { 'queue.max_bytes': 1000, 'dedup.retention': 'none' },
     adopt: adoptNothing,
     backup: saveNothing,

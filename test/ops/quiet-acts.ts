@@ -1,3 +1,4 @@
+import { createLiveConfig, effectiveConfig, loadConfig } from '#config';
 import type { AdoptReport } from '#drain';
 import type { OpsContext } from '#ops';
 import { testKey } from '../support/queue-fixtures.ts';
@@ -42,3 +43,11 @@ export const saveNothing: OpsContext['backup'] = ({ path }) =>
       files: [],
     },
   });
+
+const live = createLiveConfig(loadConfig({ flags: { 'log.level': 'warn' } }));
+
+/** Settings of which a reload sets the level back. */
+export const fixedDesk: OpsContext['settings'] = {
+  effective: () => effectiveConfig(live.loaded),
+  reload: () => live.replace(loadConfig({ flags: { 'queue.fsync': 'none' } })),
+};
