@@ -9,12 +9,20 @@ import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cannotFetchNeo4j, neo4jVersion, startNeo4j } from './neo4j-server.ts';
 
 interface ServiceSuite {
   readonly needs: string;
   readonly files: readonly string[];
   /** Why it cannot run here; undefined when it can. */
   missing(): string | undefined;
+  /** What all its files share, and where they find it. */
+  start?(): Promise<StartedService>;
+}
+
+interface StartedService {
+  readonly env: Readonly<Record<string, string>>;
+  dispose(): Promise<void>;
 }
 
 interface Report {
@@ -33,6 +41,15 @@ const suites: readonly ServiceSuite[] = [
     needs: 'a file system that can be made read-only (ext4 on a loop device)',
     files: ['test/services/read-only-file-system.test.ts'],
     missing: cannotLoop,
+  },
+  {
+    needs: `Neo4j ${neo4jVersion} (java, mvn and a Maven registry)`,
+    files: ['test/services/neo4j-contract.test.ts'],
+    missing: cannotFetchNeo4j,
+    async start() {
+      const { uri, dispose } = await startNeo4j();
+      return { env: { MILLRACE_TEST_NEO4J: uri }, dispose };
+    },
   },
 ];
 
@@ -72,15 +89,25 @@ function cannotLoop(): string | undefined {
   }
 }
 
-/** Tests of the suite's files, counted by their text. */
+/** Tests of the suite's files, counted by their text; a contract counts as one. */
 function testsIn({ files }: ServiceSuite): number {
   return files.reduce(
-    (sum, file) => sum + [...readFileSync(file, 'utf8').matchAll(/^\s*it\(/gm)].length,
+    (sum, file) =>
+      sum + [...readFileSync(file, 'utf8').matchAll(/^\s*(it|describeGraphStore)\(/gm)].length,
     0,
   );
 }
 
-function runSuite({ files }: ServiceSuite): Report {
+async function runSuite(suite: ServiceSuite): Promise<Report> {
+  const service = await suite.start?.();
+  try {
+    return runFiles(suite, service?.env ?? {});
+  } finally {
+    await service?.dispose();
+  }
+}
+
+function runFiles({ files }: ServiceSuite, env: StartedService['env']): Report {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-services-'));
   const path = join(folder, 'report.json');
   try {
@@ -88,6 +115,7 @@ function runSuite({ files }: ServiceSuite): Report {
     const config = ['--config', 'test/services/services-config.ts'];
     const ran = spawnSync('vitest', ['run', ...config, ...reporters, ...files], {
       stdio: 'inherit',
+      env: { ...process.env, ...env },
     });
     const report = JSON.parse(readFileSync(path, 'utf8')) as Report;
     return ran.status === 0 || report.numFailedTests > 0
@@ -101,13 +129,17 @@ function runSuite({ files }: ServiceSuite): Report {
 }
 
 process.chdir(fileURLToPath(new URL('../../', import.meta.url)));
-const reports = suites.map((suite): Report => {
+const reports: Report[] = [];
+for (const suite of suites) {
   const reason = suite.missing();
-  if (reason === undefined) return runSuite(suite);
+  if (reason === undefined) {
+    reports.push(await runSuite(suite));
+    continue;
+  }
   const count = testsIn(suite);
   process.stdout.write(`skipped: ${count} tests need ${suite.needs}: ${reason}\n`);
-  return { numPassedTests: 0, numFailedTests: 0, numPendingTests: count };
-});
+  reports.push({ numPassedTests: 0, numFailedTests: 0, numPendingTests: count });
+}
 
 const sum = (count: (report: Report) => number): number =>
   reports.reduce((total, report) => total + count(report), 0);

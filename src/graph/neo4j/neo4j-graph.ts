@@ -1,0 +1,233 @@
+import { Gate, isMillraceError, type Chance, type Clock } from '#base';
+import type { FencePermit } from '#fence';
+import type { Key } from '#record';
+import { graphMismatch, queryUnknown } from '../errors.ts';
+import type { AnyPart } from '../packed-part.ts';
+import type {
+  AppliedRow,
+  CypherQuery,
+  GraphDigest,
+  GraphStats,
+  GraphStore,
+  QueryResult,
+  WhichRows,
+} from '../store.ts';
+import { statement } from './cypher.ts';
+import { digestOf, exportChunks, Spool, statsOf } from './export.ts';
+import { adoptRows, applyGroup, armKeys, liveMark, readRows, unpackGroup } from './group-writer.ts';
+import { Neo4jLink, type Neo4jAddress, type Transaction } from './link.ts';
+import { prepareDatabase, type OpenedGraph } from './schema.ts';
+
+export type { Neo4jAddress } from './link.ts';
+export type { OpenedGraph } from './schema.ts';
+
+export interface Neo4jGraphOptions extends Neo4jAddress {
+  /** Root whose queue feeds this graph: written into the keys' rows (ING-540). */
+  readonly rootId: string;
+  /** Arms the graph while it is opened, as far as it answers: FENCE_STALE when it carries a higher generation (FEN-113, FEN-403). */
+  readonly permit?: FencePermit;
+  /** Spill limit of a graph that is made now; one that exists keeps its own (D30). */
+  readonly spillBytes: number;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** The graph that was met before: a store that is away is opened with it, and records wait until it answers. Another graph is refused then. */
+  readonly known?: OpenedGraph | undefined;
+  /** Time limit of one query. */
+  readonly queryTimeLimitMs?: number;
+  /** Time limit of one writing transaction, for a writer that stops inside of it (FEN-410). */
+  readonly writeTimeLimitMs?: number;
+}
+
+const writeTimeLimitMsDefault = 120_000;
+const statsTimeLimitMs = 120_000;
+
+/** Opens the graph in a Neo4j server. Errors: as GraphStore, and FORMAT_TOO_NEW (`fatal`). */
+export async function openNeo4jGraph(options: Neo4jGraphOptions): Promise<GraphStore> {
+  const link = new Neo4jLink(options, options.clock, options.chance);
+  try {
+    const opening = new Opening(link, options);
+    const opened = await opening.first();
+    const graph = new Neo4jGraph(options, link, opening, opened);
+    if (options.permit !== undefined && opening.isDone)
+      await armUnlessForeign(graph, options.permit);
+    return graph;
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+}
+
+async function armUnlessForeign(graph: GraphStore, permit: FencePermit): Promise<void> {
+  try {
+    await graph.armKeys(permit, []);
+  } catch (error) {
+    if (!graphMismatch.is(error)) throw error;
+  }
+}
+
+/** Looks at the database before anything is done with it, again until it has answered once. */
+class Opening {
+  readonly #link: Neo4jLink;
+  readonly #options: Neo4jGraphOptions;
+  #expected: OpenedGraph | undefined;
+  #running: Promise<OpenedGraph> | undefined;
+  #isDone = false;
+
+  constructor(link: Neo4jLink, options: Neo4jGraphOptions) {
+    this.#link = link;
+    this.#options = options;
+    this.#expected = options.known;
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  async first(): Promise<OpenedGraph> {
+    try {
+      return await this.whole();
+    } catch (error) {
+      const isAway = isMillraceError(error) && error.disposition === 'retry';
+      if (this.#expected === undefined || !isAway) throw error;
+      return this.#expected;
+    }
+  }
+
+  async whole(): Promise<OpenedGraph> {
+    this.#running ??= this.#open();
+    try {
+      return await this.#running;
+    } catch (error) {
+      this.#running = undefined;
+      throw error;
+    }
+  }
+
+  async #open(): Promise<OpenedGraph> {
+    const { spillBytes, chance, writeTimeLimitMs } = this.#options;
+    const timeoutMs = writeTimeLimitMs ?? writeTimeLimitMsDefault;
+    const found = await prepareDatabase(this.#link, { spillBytes, chance, timeoutMs });
+    const expected = this.#expected?.graphId;
+    if (expected !== undefined && expected !== found.graphId)
+      throw graphMismatch({ thing: 'the id', expected, found: found.graphId });
+    this.#expected = found;
+    this.#isDone = true;
+    return found;
+  }
+}
+
+class Neo4jGraph implements GraphStore {
+  readonly graphId: string;
+  readonly spillBytes: number;
+  readonly #options: Neo4jGraphOptions;
+  readonly #link: Neo4jLink;
+  readonly #opening: Opening;
+  /** Writers pass; who wants the graph of one instant holds it, because Neo4j has no snapshots. */
+  readonly #gate = new Gate();
+
+  constructor(
+    options: Neo4jGraphOptions,
+    link: Neo4jLink,
+    opening: Opening,
+    { graphId, spillBytes }: OpenedGraph,
+  ) {
+    this.graphId = graphId;
+    this.spillBytes = spillBytes;
+    this.#options = options;
+    this.#link = link;
+    this.#opening = opening;
+  }
+
+  async armKeys(
+    permit: FencePermit,
+    keys: readonly Key[],
+  ): Promise<ReadonlyMap<Key, AppliedRow | null>> {
+    liveMark(permit);
+    const { graphId } = this;
+    const rows = await this.#write((tx) => armKeys(tx, { graphId, permit }, keys));
+    return new Map([...rows].map(([key, row]) => [key, row ?? null]));
+  }
+
+  async apply(permit: FencePermit, group: readonly AnyPart[]): Promise<void> {
+    liveMark(permit);
+    const parts = unpackGroup(group);
+    const guarded = { graphId: this.graphId, rootId: this.#options.rootId, permit };
+    await this.#write((tx) => applyGroup(tx, guarded, parts));
+  }
+
+  async adopt(permit: FencePermit, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void> {
+    liveMark(permit);
+    const { graphId } = this;
+    await this.#write((tx) => adoptRows(tx, { graphId, permit }, rows));
+  }
+
+  async rows(which: WhichRows): Promise<ReadonlyMap<Key, AppliedRow>> {
+    await this.#opening.whole();
+    return this.#link.read((tx) => readRows(tx, which), this.#writeMs);
+  }
+
+  async digest(): Promise<GraphDigest> {
+    await this.#opening.whole();
+    const release = await this.#gate.hold(new AbortController().signal);
+    try {
+      return await digestOf(this.#link);
+    } finally {
+      release();
+    }
+  }
+
+  async stats(): Promise<GraphStats> {
+    await this.#opening.whole();
+    return this.#link.read((tx) => statsOf(tx), statsTimeLimitMs);
+  }
+
+  async *export(): AsyncGenerator<Uint8Array> {
+    await this.#opening.whole();
+    const spool = new Spool();
+    const release = await this.#gate.hold(new AbortController().signal);
+    const scanning = this.#scan(spool).finally(release);
+    yield* spool.read();
+    await scanning;
+  }
+
+  query(name: string): Promise<QueryResult> {
+    return Promise.reject(queryUnknown({ name, known: [] }));
+  }
+
+  cypher({ text }: CypherQuery): Promise<QueryResult> {
+    const name = text.slice(0, 20);
+    return Promise.reject(queryUnknown({ name, known: [] }));
+  }
+
+  async probe(): Promise<void> {
+    await this.#opening.whole();
+    const text = "MATCH (g:MillraceGraph {name: 'graph'}) SET g.touch = 0 RETURN 1 AS one";
+    await this.#link.write((tx) => tx.run(statement(text)), this.#writeMs);
+  }
+
+  async close(): Promise<void> {
+    this.#gate.break();
+    await this.#link.close();
+  }
+
+  get #writeMs(): number {
+    return this.#options.writeTimeLimitMs ?? writeTimeLimitMsDefault;
+  }
+
+  async #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    await this.#opening.whole();
+    return this.#gate.pass(() => this.#link.write(work, this.#writeMs));
+  }
+
+  async #scan(spool: Spool): Promise<void> {
+    try {
+      for await (const chunk of exportChunks(this.#link)) {
+        if (spool.isLeft) break;
+        spool.put(chunk);
+      }
+      spool.end();
+    } catch (error) {
+      spool.end({ error });
+    }
+  }
+}
