@@ -7,7 +7,7 @@ import { addExportCommand } from './export-command.ts';
 import { addInitCommand } from './init-command.ts';
 import { addLabCommands } from './lab-commands.ts';
 import { addPostCommand } from './post-command.ts';
-import { consolePrinter, type Printer } from './print.ts';
+import { consolePrinter, endQuietlyWithReader, type Printer } from './print.ts';
 import { readProductVersion } from './product.ts';
 import { addQueueCommands } from './queue-commands.ts';
 import { createRunner, type Outcome } from './run-action.ts';
@@ -17,10 +17,10 @@ import { addVersionCommand } from './version-command.ts';
 import { addWaitCommand } from './wait-command.ts';
 
 /** Runs the command line and resolves to the exit code. Never rejects for what a user or the world did. */
-export async function main(
-  words: readonly string[],
-  printer: Printer = consolePrinter(),
-): Promise<number> {
+export async function main(words: readonly string[], given?: Printer): Promise<number> {
+  // A daemon goes on without a reader of its log.
+  if (given === undefined) endQuietlyWithReader({ isDaemon: words[0] === 'serve' });
+  const printer = given ?? consolePrinter();
   const outcome: Outcome = { code: exitCodes.done };
   const program = createProgram(printer, outcome);
   try {

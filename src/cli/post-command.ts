@@ -1,8 +1,10 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { messageOf } from '#base';
+import { formatNames, type FormatName } from '#formats';
 import { withDaemonOptions, withExamples, type CommandContext } from './command.ts';
-import { outputFailed } from './errors.ts';
+import type { Client } from './client.ts';
+import { outputFailed, usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
 import { postFile, type PostResult, type RejectedLine } from './post-file.ts';
 import type { Printer } from './print.ts';
@@ -12,6 +14,7 @@ interface PostFlags {
   readonly workspace?: string;
   readonly session?: string;
   readonly rejects?: string;
+  readonly format?: string;
 }
 
 /** Faults that are told one by one; the rest is counted, and whole in the file of --rejects. */
@@ -20,13 +23,20 @@ const toldRejectsMax = 20;
 export function addPostCommand(program: Command, run: Runner): void {
   const command = program
     .command('post <files...>')
-    .description('post event files: one JSON event per line, in any envelope that millrace knows')
-    .option('--workspace <name>', 'workspace of lines that name none')
+    .description(
+      'post files of events, transcripts, rollouts and hook payloads; each line is recognised by its content',
+    )
+    .option('--format <name>', `take every line as this format (${formatNames.join(', ')})`)
+    .option(
+      '--workspace <name>',
+      'workspace of lines that name none (else the project that the file tells)',
+    )
     .option('--session <id>', 'session of lines that name none')
     .option('--rejects <file>', 'write the lines that did not go in to this file');
   withExamples(
     withDaemonOptions(command),
     'millrace post events.jsonl --workspace demo',
+    'millrace post ~/.claude/projects/*/*.jsonl ~/.codex/sessions/*/*/*/*.jsonl',
     'cat events.jsonl | millrace post - --rejects refused.jsonl',
   );
   run(command, (context, options, files) => post(context, options as PostFlags, files));
@@ -39,20 +49,22 @@ async function post(
 ): Promise<number> {
   const { printer } = context;
   const client = context.client();
+  const format = formatOf(flags.format);
   // Nobody there is told at once; trouble in the middle is waited for.
-  await client.send('GET', '/livez');
+  const lineBytesMax = await askEventLimit(client);
   const rejects = flags.rejects === undefined ? undefined : openRejects(flags.rejects);
   const results: PostResult[] = [];
   try {
     for (const file of files) {
       let told = 0;
       const onReject = (reject: RejectedLine): void => {
-        rejects?.write(reject);
+        rejects?.write(file, reject);
         if (told++ < toldRejectsMax) tellReject(printer, file, reject);
       };
       const { workspace, session } = flags;
       const { clock } = context;
-      const result = await postFile(client, file, { workspace, session, clock, printer, onReject });
+      const options = { workspace, session, format, lineBytesMax, clock, printer, onReject };
+      const result = await postFile(client, file, options);
       if (result.rejected > toldRejectsMax)
         printer.err(`${file}: ${result.rejected - toldRejectsMax} more lines refused`);
       results.push(result);
@@ -60,7 +72,8 @@ async function post(
   } finally {
     rejects?.close();
   }
-  printer.out(context.isJson ? JSON.stringify({ files: results }, null, 2) : textOf(results));
+  const told = { files: results, total: totalOf(results) };
+  printer.out(context.isJson ? JSON.stringify(told, null, 2) : textOf(results));
   return results.some(({ rejected }) => rejected > 0) ? exitCodes.refused : exitCodes.done;
 }
 
@@ -69,21 +82,52 @@ function tellReject(printer: Printer, file: string, reject: RejectedLine): void 
   printer.err(`${place}: ${reject.code}: ${reject.message}`);
 }
 
+function formatOf(name: string | undefined): FormatName | undefined {
+  const format = formatNames.find((known) => known === name);
+  if (name !== undefined && format === undefined)
+    throw usage({ problem: `--format ${name} is none of ${formatNames.join(', ')}` });
+  return format;
+}
+
+/** A daemon that does not publish its limit has the usual one. */
+async function askEventLimit(client: Client): Promise<number | undefined> {
+  const response = await client.send('GET', '/v1/limits');
+  if (!response.ok) return undefined;
+  const answer = (await response.json()) as { readonly limits?: Readonly<Record<string, unknown>> };
+  const told = answer.limits?.['ingest.max_event_bytes'];
+  return typeof told === 'number' ? told : undefined;
+}
+
+const sums = ['lines', 'bytes', 'events', 'queued', 'duplicates', 'skipped', 'rejected'] as const;
+
+function totalOf(results: readonly PostResult[]): Readonly<Record<string, number>> {
+  const total: Record<string, number> = { files: results.length };
+  for (const name of sums) total[name] = results.reduce((sum, result) => sum + result[name], 0);
+  return total;
+}
+
 function textOf(results: readonly PostResult[]): string {
-  return results
-    .map(
-      ({ file, queued, duplicates, rejected }) =>
-        `${file}: ${queued} stored, ${duplicates} known already, ${rejected} refused`,
-    )
-    .join('\n');
+  const lines = results.map(({ file, ...counts }) => `${file}: ${wordsOf(counts)}`);
+  if (results.length === 1) return lines.join('\n');
+  const { files, queued = 0, duplicates = 0, rejected = 0 } = totalOf(results);
+  return [...lines, `${files} files: ${wordsOf({ queued, duplicates, rejected })}`].join('\n');
+}
+
+function wordsOf({
+  queued,
+  duplicates,
+  rejected,
+}: Pick<PostResult, 'queued' | 'duplicates' | 'rejected'>): string {
+  const refused = rejected === 1 ? '1 line refused' : `${rejected} lines refused`;
+  return `${queued} stored, ${duplicates} known already, ${refused}`;
 }
 
 interface Rejects {
-  write(reject: RejectedLine): void;
+  write(file: string, reject: RejectedLine): void;
   close(): void;
 }
 
-/** The refused lines themselves, so that the file can be mended and posted. */
+/** The refused lines themselves, so that the file can be mended and posted. One that is too long is copied from its file, piece by piece. */
 function openRejects(path: string): Rejects {
   const failing = <T>(fn: () => T): T => {
     try {
@@ -92,14 +136,33 @@ function openRejects(path: string): Rejects {
       throw outputFailed({ path, reason: messageOf(error) }, error);
     }
   };
-  const file = failing(() => openSync(path, 'w', 0o600));
+  const out = failing(() => openSync(path, 'w', 0o600));
   return {
-    write({ bytes }) {
+    write(file, reject) {
       failing(() => {
-        writeSync(file, bytes);
-        writeSync(file, '\n');
+        const isWhole = reject.bytes.length === reject.length || file === '-';
+        if (isWhole) writeSync(out, reject.bytes);
+        else copyRange(file, reject, out);
+        writeSync(out, '\n');
       });
     },
-    close: () => failing(() => closeSync(file)),
+    close: () => failing(() => closeSync(out)),
   };
+}
+
+const copyBytes = 1024 * 1024;
+
+function copyRange(file: string, { offset, length }: RejectedLine, out: number): void {
+  const from = openSync(file, 'r');
+  try {
+    const buffer = Buffer.alloc(Math.min(copyBytes, length));
+    for (let done = 0; done < length;) {
+      const read = readSync(from, buffer, 0, Math.min(buffer.length, length - done), offset + done);
+      if (read === 0) return;
+      writeSync(out, buffer, 0, read);
+      done += read;
+    }
+  } finally {
+    closeSync(from);
+  }
 }

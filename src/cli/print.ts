@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { exitCodes } from './exit-code.ts';
 
 /** Where a verb writes: people's text and `--json` to `out`, progress and trouble to `err`. */
 export interface Printer {
@@ -8,6 +9,21 @@ export interface Printer {
   bytes(chunk: Uint8Array): Promise<void>;
   /** A line that the next one replaces on a terminal; on anything else only every tenth is shown. */
   progress(text: string): void;
+}
+
+/**
+ * A reader that has seen enough (`| head`) closes its end; the next write fails, and nobody is left to be told. A verb ends there, as tools of
+ * the shell do; what cannot be written to standard error is left out.
+ */
+export function endQuietlyWithReader({ isDaemon }: { readonly isDaemon: boolean }): void {
+  const isGone = (error: Error): boolean => 'code' in error && error.code === 'EPIPE';
+  process.stdout.on('error', (error) => {
+    if (!isGone(error)) throw error;
+    if (!isDaemon) process.exit(exitCodes.done);
+  });
+  process.stderr.on('error', (error) => {
+    if (!isGone(error)) throw error;
+  });
 }
 
 export function consolePrinter(): Printer {

@@ -15,6 +15,10 @@ export type Translated =
 export interface SourceDefaults {
   readonly workspace?: string | undefined;
   readonly session?: string | undefined;
+  /** Of the file, as far as it is one: its folders may name the project. */
+  readonly path?: string | undefined;
+  /** ISO 8601: for files in which no row has a time. */
+  readonly time?: string | undefined;
 }
 
 export interface Translator {

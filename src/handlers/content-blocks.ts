@@ -39,19 +39,37 @@ export const foldBlockEnd: Family = (cursor, occurrence) => {
   const { block } = occurrence.data;
   const type = isJsonObject(block) ? block['type'] : undefined;
   const callId = isJsonObject(block) ? textOf(block['id']) : undefined;
-  const asksForCall = toolBlockTypes.has(type) && callId !== undefined;
+  const told = textOf(occurrence.data['tool_call_id']);
+  const asksForCall = toolBlockTypes.has(type) && callId !== undefined && told === undefined;
   const id = blockId(occurrence, place, index);
   return {
     cursor: counting(cursor, occurrence, place, index, {
       open_blocks: layer2.open_blocks.filter((other) => other !== index),
       ...(asksForCall ? { pending_tool_blocks: withPending(cursor, occurrence, callId, id) } : {}),
     }),
-    drafts: blockDrafts(occurrence, place, index, {
-      times: { ended_at: occurrence.at.canonical },
-      values: { block_type: type },
-    }),
+    drafts: [
+      ...blockDrafts(occurrence, place, index, {
+        times: { ended_at: occurrence.at.canonical },
+        values: { block_type: type },
+      }),
+      ...(told === undefined ? [] : callEdges(cursor, occurrence, id, told)),
+    ],
   };
 };
+
+/** A block that names its call says that the call is told of too, before it or behind it: a hook may have been faster than the file (B80). */
+function callEdges(
+  { layer2 }: Cursor,
+  occurrence: Occurrence,
+  block: string,
+  callId: string,
+): readonly Draft[] {
+  const call = end(occurrence, 'toolCall', ownedNodeId(occurrence.sessionNode, 'tool', callId));
+  const caused = edge(end(occurrence, 'block', block), 'CAUSED', call, 'LEADS_TO');
+  const { active_iteration_id: iteration } = layer2;
+  if (iteration === null) return [caused];
+  return [edge(end(occurrence, 'iteration', iteration), 'HAS_TOOL_CALL', call, 'CONTAINS'), caused];
+}
 
 /** Where a block belongs: exactly one owner, the iteration or without one the run (ING-606). */
 interface Place {

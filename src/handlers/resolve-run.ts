@@ -11,7 +11,7 @@ export interface ResolvedRun {
   readonly source: RunSource;
 }
 
-/** Members of `data` by which an event may name its run. */
+/** Members of `data` by which an event may name its run by its id; `run_name` names it by what a client calls it. */
 const references = ['orch_run_id', 'orchestrator_run_id', 'run_id'] as const;
 /** Start times that are remembered one by one; the floor speaks for those before them. */
 const startsMax = 64;
@@ -47,12 +47,21 @@ export function resolveEndedRun(
   return innermost === undefined ? resolved : { runId: innermost, source: 'cursor' };
 }
 
-/** The id of a run that begins, and the cursor that knows its number (ING-602, ING-603). */
+/**
+ * The id of a run that begins, and the cursor that knows its number (ING-602, ING-603). A start that names its own run keeps that name: a hook and
+ * a file that tell of one run know it by something else than its time (B80).
+ */
 export function beginRun(
   cursor: Cursor,
   occurrence: Occurrence,
 ): { readonly cursor: Cursor; readonly runId: string } {
   const { layer2 } = cursor;
+  const named = namedRun(occurrence);
+  const own = named === undefined ? undefined : parseRunId(occurrence.sessionNode, named);
+  if (named !== undefined && own !== undefined) {
+    const begun = { run_start_ts: own.startText, run_seq: own.seq, active_run_id: named };
+    return { runId: named, cursor: { ...cursor, layer2: { ...layer2, ...begun } } };
+  }
   const { atText: startText, at } = occurrence;
   const startMs = Math.max(0, at.epochMs);
   const before = readEntry(layer2.run_seq_by_ts, startText);
@@ -116,6 +125,11 @@ export function placeholderDrafts(occurrence: Occurrence, run: ResolvedRun): rea
 }
 
 function namedRun({ data, sessionNode }: Occurrence): string | undefined {
+  const { run_name: name } = data;
+  if (typeof name === 'string') {
+    const composed = composeRunId(sessionNode, { startText: name, seq: 1 });
+    if (parseRunId(sessionNode, composed) !== undefined) return composed;
+  }
   for (const member of references) {
     const value = data[member];
     if (typeof value === 'string' && parseRunId(sessionNode, value) !== undefined) return value;

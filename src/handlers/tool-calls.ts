@@ -35,7 +35,9 @@ export const foldToolPre: Family = (before, occurrence) => {
   const pending = withoutEntry(layer2.pending_tool_blocks, mapKey(callId));
   const cursor: Cursor = { ...before, layer2: { ...layer2, pending_tool_blocks: pending } };
   const target = end(occurrence, 'toolCall', id);
-  const { active_iteration_id: iteration } = layer2;
+  // A sender that does not know where in the stream it stands says nothing of what is active there (B80).
+  const isUnordered = data['is_unordered'] === true;
+  const iteration = isUnordered ? null : layer2.active_iteration_id;
   const { active_recipe_step_id: step } = before.layer3;
   return {
     cursor: group === undefined ? cursor : joined(cursor, occurrence, group, id),
