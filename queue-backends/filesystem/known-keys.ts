@@ -1,5 +1,5 @@
 import type { KeyStatus, QueueLedger } from '#queue';
-import { type Key, keyFilter } from '#record';
+import { encodeKey, type Key, keyFilter } from '#record';
 import type { KeyRow } from '#state';
 import type { Engine } from './engine.ts';
 import { appliedOf } from './session/key-row.ts';
@@ -80,8 +80,13 @@ export async function listKeys(engine: Engine, page: Page): Promise<readonly Key
     if (page.afterKey !== undefined && key <= page.afterKey) continue;
     if (!mayMatch(key)) continue;
     if (found.length >= page.limit) break;
+    if (isOfOtherSession(engine, key, page)) continue;
     const status = await statusOfKey(engine, key);
     if (status === undefined) continue;
+    if (page.state === 'dead' && status.dead === 0) {
+      engine.deadKeys.note(key, 0);
+      continue;
+    }
     if (page.session !== undefined && status.session !== page.session) continue;
     if (page.workspace !== undefined && status.workspace !== page.workspace) continue;
     found.push(status);
@@ -89,9 +94,28 @@ export async function listKeys(engine: Engine, page: Page): Promise<readonly Key
   return found;
 }
 
-async function candidates(engine: Engine, { state }: Page): Promise<readonly Key[]> {
+/** A hashed key does not tell its session; where its row does, nothing of it need be read. */
+function isOfOtherSession(engine: Engine, key: Key, { session, workspace }: Page): boolean {
+  if (session === undefined && workspace === undefined) return false;
+  const row = engine.options.state.getRow(key);
+  if (row === undefined) return false;
+  return (
+    (session !== undefined && row.session !== session) ||
+    (workspace !== undefined && row.workspace !== workspace)
+  );
+}
+
+async function candidates(
+  engine: Engine,
+  { state, session, workspace }: Page,
+): Promise<readonly Key[]> {
   if (state === 'active') return [...engine.active].toSorted();
   if (state === 'quarantined') return [...engine.quarantined].toSorted();
   if (state === 'dead' && engine.totals.dead === 0) return [];
-  return engine.names.sorted(engine);
+  // Both ids name the key itself.
+  if (session !== undefined && workspace !== undefined)
+    return [
+      ...new Set((['plain', 'hashed'] as const).map((form) => encodeKey(workspace, session, form))),
+    ].toSorted();
+  return state === 'dead' ? engine.deadKeys.sorted(engine) : engine.names.sorted(engine);
 }

@@ -6,6 +6,7 @@ import {
   type BatchItem,
   type GraphBond,
   type LogLifeCycle,
+  type LogNeighbours,
   type LogRepair,
   type QueueBackend,
   type QueueLedger,
@@ -19,6 +20,7 @@ import type { Key } from '#record';
 import { append } from './append/append.ts';
 import { checkpoint, makeFolder } from './checkpoint.ts';
 import { commit } from './commit.ts';
+import { createNeighbours } from './neighbours.ts';
 import { readLetters } from './session/dead-file.ts';
 import { DedupIndexer } from './append/dedup-indexer.ts';
 import type { Engine, FilesystemQueueOptions } from './engine.ts';
@@ -27,6 +29,7 @@ import { type FormatFile, prepareFolder } from './format-file.ts';
 import { createGraphBond } from './graph-bond.ts';
 import { frameKinds } from './journal/frame.ts';
 import { Journal } from './journal/journal.ts';
+import { DeadKeys } from './dead-keys.ts';
 import { KeyNames } from './key-names.ts';
 import { createLedger } from './ledger.ts';
 import { createLifeCycle } from './lifecycle/life-cycle.ts';
@@ -49,7 +52,7 @@ import { Upkeep } from './upkeep.ts';
 import { withState } from './with-state.ts';
 import { assertWriter } from './writer.ts';
 
-export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair {
+export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair, LogNeighbours {
   /** What ties it to its graph, as format.json and the keys tell it (ING-540…542). */
   readonly bond: GraphBond;
   /** What only a queue of log files can do (ING-102). */
@@ -181,6 +184,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     locks,
     table: new StateTable(),
     names: new KeyNames(),
+    deadKeys: new DeadKeys(),
     files,
     filler: new Filler({
       clock,
@@ -244,6 +248,7 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
     },
     ...ledger,
     ...createRepair(engine),
+    ...createNeighbours(engine),
     checkpoint: checkpointNow,
     snapshot: (signal) => takeSnapshot(engine, { totals: ledger.totals, signal }),
     readLog: (key) => readLog(engine, key),

@@ -23,7 +23,17 @@ export function addExportCommand(graph: Command, run: Runner): void {
 }
 
 async function exportGraph(context: CommandContext, output: unknown): Promise<number> {
-  const chunks = await context.client().stream(await findRoute('graph export'), {});
+  return saveStream(context, 'graph export', {}, output);
+}
+
+/** The answer of a verb that is a stream, to a file that only its owner reads, or to standard output. */
+export async function saveStream(
+  context: CommandContext,
+  verb: string,
+  input: Readonly<Record<string, unknown>>,
+  output: unknown,
+): Promise<number> {
+  const chunks = await context.client().stream(await findRoute(verb), input);
   if (typeof output !== 'string') {
     for await (const chunk of chunks) await context.printer.bytes(chunk);
     return exitCodes.done;

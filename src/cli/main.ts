@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addBackupCommands } from './backup-commands.ts';
 import { addConfigCommands } from './config-commands.ts';
+import { addDeadCommands } from './dead-commands.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { exitCodes } from './exit-code.ts';
 import { addExportCommand } from './export-command.ts';
@@ -52,6 +53,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   const groups = addVerbCommands(program, run);
   const graph = groups.get('graph');
   if (graph !== undefined) addExportCommand(graph, run);
+  addDeadCommands(groupOf(program, groups, 'dead'), run);
   addQueueCommands(groupOf(program, groups, 'queue'), run);
   addBackupCommands(groupOf(program, groups, 'backup'), run);
   addConfigCommands(groupOf(program, groups, 'config'), run);

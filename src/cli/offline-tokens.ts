@@ -113,6 +113,9 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     get deadLetters() {
       return absent();
     },
+    get jobs() {
+      return absent();
+    },
     get versions() {
       return absent();
     },

@@ -5,7 +5,7 @@ import { plainText, table } from './print.ts';
 /** A verb of room ops as it is typed and shown. */
 export interface VerbCommand {
   /** Name of the verb in room ops; chosen by how it was called where one word stands for two. */
-  readonly verb: string | ((args: readonly string[]) => string);
+  readonly verb: string | ((args: readonly string[], options?: Row) => string);
   readonly words: string;
   readonly summary: string;
   readonly examples: readonly string[];

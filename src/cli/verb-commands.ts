@@ -48,7 +48,8 @@ export function addVerbCommands(program: Command, run: Runner): Map<string, Comm
 const groupSummaries: Readonly<Record<string, string>> = {
   sessions: 'which sessions there are, and how far each is',
   graph: 'ask, measure, check and export the graph',
-  dead: 'what could not be applied: look, requeue, discard',
+  dead: 'what could not be applied: look, requeue, edit, discard',
+  jobs: 'acts on many dead letters: how far they are, and their end',
   backup: 'save a whole root, prove a backup, restore it',
   quarantine: 'sessions that are stopped by damage: look, and take a way out',
   tokens: 'who may use the daemon',
@@ -71,7 +72,7 @@ async function callVerb(
   args: readonly string[],
 ): Promise<number> {
   checkConsent(spec, options);
-  const verb = typeof spec.verb === 'string' ? spec.verb : spec.verb(args);
+  const verb = typeof spec.verb === 'string' ? spec.verb : spec.verb(args, options);
   const input = spec.input?.(options, args) ?? {};
   const answer = (await callOrRunOffline(verb, context, options, input)) as Row;
   const isText = !context.isJson && spec.render !== undefined;

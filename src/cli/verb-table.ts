@@ -1,7 +1,7 @@
-import { usage } from './errors.ts';
+import { deadTable, jobTable } from './dead-table.ts';
 import { graphCommands } from './graph-commands.ts';
 import { facts, plainText } from './print.ts';
-import { count, pageInput, paging, rowsOf, type Row, type VerbCommand } from './verb-command.ts';
+import { count, pageInput, paging, rowsOf, type VerbCommand } from './verb-command.ts';
 import { quarantineCommands } from './quarantine-table.ts';
 
 const statusCommands: readonly VerbCommand[] = [
@@ -54,104 +54,6 @@ const statusCommands: readonly VerbCommand[] = [
     options: [['--workspace <name>', 'needed when the id exists in several']],
     examples: ['millrace sessions show 0f4c1f5e-6a51-4d0e-9a55-6f1d0c0a7b01'],
     input: (options, args) => ({ session: args[0], workspace: options['workspace'] }),
-    render: (answer) => facts(answer),
-  },
-];
-
-const letterOptions = [
-  ['--session <id>', 'only this session'],
-  ['--workspace <name>', 'only this workspace'],
-  ['--code <code>', 'only letters with this error code'],
-  ['--event <name>', 'only letters of this event'],
-  ['--since <time>', 'only letters made at or after this RFC 3339 time'],
-] as const;
-
-const letterInput = (options: Row): Record<string, unknown> => ({
-  session: options['session'],
-  workspace: options['workspace'],
-  code: options['code'],
-  event: options['event'],
-  since: options['since'],
-});
-
-const deadCommands: readonly VerbCommand[] = [
-  {
-    verb: 'dead list',
-    words: 'dead list',
-    summary: 'dead letters of all sessions, with their reasons',
-    options: [
-      ...paging,
-      ...letterOptions,
-      ['--retired', 'also letters that were requeued or discarded, and those of earlier epochs'],
-    ],
-    examples: ['millrace dead list', 'millrace dead list --code EVENT_CONTRADICTS --json'],
-    input: (options) => ({
-      ...pageInput(options),
-      ...letterInput(options),
-      retired: options['retired'],
-    }),
-    render: (answer) => {
-      const letters = (answer['dead_letters'] ?? []) as readonly Row[];
-      const flat = letters.map((letter) => ({ ...letter, ...(letter['error'] as Row) }));
-      return rowsOf({ ...answer, dead_letters: flat }, 'dead_letters', [
-        'id',
-        'session_id',
-        'event',
-        'code',
-        'message',
-        'state',
-      ]);
-    },
-  },
-  {
-    verb: 'dead show',
-    words: 'dead show <id>',
-    summary: 'one dead letter with its payload',
-    examples: ['millrace dead show ID'],
-    input: (_options, args) => ({ id: args[0] }),
-    render: (answer) => facts(answer),
-  },
-  {
-    verb: (args) => (args[0] === undefined ? 'dead requeue of session' : 'dead requeue'),
-    words: 'dead requeue [id]',
-    summary: 'append a dead letter again, as a new record; its cause should be mended first',
-    options: [
-      ['--session <id>', 'all live letters of this session instead of one'],
-      ['--workspace <name>', 'needed when the session id exists in several'],
-    ],
-    isAct: true,
-    examples: ['millrace dead requeue ID', 'millrace dead requeue --session s1'],
-    input: (options, args) => {
-      if ((args[0] === undefined) === (options['session'] === undefined))
-        throw usage({ problem: 'name one letter by its id, or all of a session by --session' });
-      return args[0] === undefined
-        ? { session: options['session'], workspace: options['workspace'] }
-        : { id: args[0] };
-    },
-    render: (answer) => facts(answer),
-  },
-  {
-    verb: 'dead discard',
-    words: 'dead discard [id]',
-    summary: 'give dead letters up by name; without --yes it only shows what it would touch',
-    options: [
-      ...letterOptions,
-      ['--yes', 'really discard'],
-      ['--reason <text>', 'kept in the audit log'],
-    ],
-    isDestructive: true,
-    hasDryRun: true,
-    isAct: true,
-    examples: [
-      'millrace dead discard ID',
-      'millrace dead discard --session s1 --yes --reason "test data"',
-    ],
-    input: (options, args) => ({
-      id: args[0],
-      ...letterInput(options),
-      reason: options['reason'],
-      dry_run: options['yes'] !== true,
-    }),
     render: (answer) => facts(answer),
   },
 ];
@@ -267,7 +169,8 @@ const configVerbCommands: readonly VerbCommand[] = [
 export const verbCommands: readonly VerbCommand[] = [
   ...statusCommands,
   ...graphCommands,
-  ...deadCommands,
+  ...deadTable,
+  ...jobTable,
   ...quarantineCommands,
   ...queueCommands,
   ...tokenCommands,

@@ -11,6 +11,8 @@ import {
   type LeaseRow,
   type LeaseRows,
 } from './leases.ts';
+import { jobsOver, noticesOver } from './job-rows.ts';
+import type { JobRows, NoticeRows } from './jobs.ts';
 import { controlSchemaVersion, migrations } from './migrations.ts';
 import { operationsOver } from './operation-rows.ts';
 import { operationBoundsDefault, type OperationBounds, type OperationRows } from './operations.ts';
@@ -26,6 +28,8 @@ export interface ControlDatabase {
   readonly schemaVersion: number;
   readonly leases: LeaseRows;
   readonly operations: OperationRows;
+  readonly jobs: JobRows;
+  readonly notices: NoticeRows;
   /** A whole copy of the database as one new file; the file MUST NOT be there. */
   copyTo(path: string): void;
   close(): void;
@@ -90,6 +94,8 @@ function controlOver(
     schemaVersion: controlSchemaVersion,
     leases: leasesOver(database, path, clock),
     operations: operationsOver(database, path, { clock, bounds }),
+    jobs: jobsOver(database, path, clock),
+    notices: noticesOver(database, path, clock),
     copyTo: (copy) => classified(path, () => void database.prepare('VACUUM INTO ?').run(copy)),
     close: () => database.close(),
   };

@@ -81,9 +81,46 @@ CREATE TABLE audit (
 CREATE INDEX audit_open ON audit (run) WHERE outcome IS NULL;
 `;
 
+/**
+ * A long act over many things: its selection is written down whole before it begins, so that what comes later is untouched, and each thing has its
+ * result, so that a crash costs nothing but the time (SC-035). `counts` is the sum of the results, kept in the same transaction.
+ */
+const jobs = `
+CREATE TABLE job (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  principal TEXT NOT NULL,
+  workspaces TEXT,
+  selection TEXT NOT NULL,
+  settings TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('selecting', 'running', 'paused', 'done', 'cancelled')),
+  total INTEGER NOT NULL,
+  counts TEXT NOT NULL,
+  made_at TEXT NOT NULL,
+  ended_at TEXT
+) STRICT;
+CREATE INDEX job_open ON job (seq) WHERE ended_at IS NULL;
+CREATE TABLE job_item (
+  job INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  result TEXT,
+  detail TEXT,
+  at TEXT,
+  PRIMARY KEY (job, item)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_item_waiting ON job_item (job, item) WHERE result IS NULL;
+CREATE TABLE notice (
+  name TEXT PRIMARY KEY,
+  told_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 export const migrations: readonly Migration[] = [
   { version: 1, what: 'lease rows and their history', sql: leases },
   { version: 2, what: 'acts of operators: their keys and the audit', sql: operations },
+  { version: 3, what: 'jobs over many dead letters, and what operators were told', sql: jobs },
 ];
 
 export const controlSchemaVersion: number = migrations.length;

@@ -11,6 +11,7 @@ import {
   type BatchItem,
   type GraphBond,
   type LogLifeCycle,
+  type LogNeighbours,
   type LogRepair,
   type QueueBackend,
   type QueueLedger,
@@ -37,6 +38,8 @@ export interface Stores {
   readonly lifeCycle: LogLifeCycle;
   /** What mends the logs of this queue. */
   readonly logs: LogRepair;
+  /** A look at records beside another. */
+  readonly neighbours: LogNeighbours;
   readonly graph: GraphStore;
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
@@ -120,6 +123,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     bond,
     lifeCycle,
     logs: queue,
+    neighbours: queue,
     graph,
     objects,
     expectedGraphId: bond.graphId ?? graph.graphId,

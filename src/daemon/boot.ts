@@ -239,4 +239,6 @@ function beginWork(
   closers.add('reconcile of dead letters', () => reconciling.stop());
   closers.add('adopt of a restored graph', () => adopting?.stop());
   closers.add('backup', () => work.backups.stop());
+  work.context.jobs.start();
+  closers.add('jobs', () => work.context.jobs.stop());
 }

@@ -77,6 +77,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get deadLetters() {
       return behind().deadLetters;
     },
+    get jobs() {
+      return behind().jobs;
+    },
     get tokens() {
       return behind().tokens;
     },

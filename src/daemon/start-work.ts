@@ -1,16 +1,16 @@
 import { isLoopback, type TokenStore } from '#access';
 import { parseAddress, type Config } from '#config';
-import { createDeadLetters } from '#dead-letters';
 import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
 import { createIngest } from '#ingest';
-import { createOperations, type Degradation, type OpsContext } from '#ops';
+import type { Degradation, OpsContext } from '#ops';
 import { cursorSchema } from '#record';
 import type { BoundRoot } from '#roots';
 import { controlSchemaVersion, type ControlDatabase } from '#control';
 import type { Stores } from './assemble.ts';
 import type { BackupPathRules } from './backup-path.ts';
 import { createBackups, type Backups } from './create-backups.ts';
+import { createDesk } from './create-desk.ts';
 import type { Ground } from './daemon.ts';
 import type { Work } from './front.ts';
 import { createKeyRepair } from './key-repair.ts';
@@ -90,7 +90,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     keyEncoding: config['queue.key_encoding'],
     onAppended,
   });
-  const deadLetters = createDeadLetters({ queue, ledger: queue, wake: onAppended });
+  const desk = createDesk({ clock, chance, control, stores, wake: onAppended });
   const { loaded } = options;
   const backups = createBackups(
     ground,
@@ -104,10 +104,9 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     graph,
     objects,
     drain,
-    deadLetters,
+    ...desk,
     tokens,
     repair: createKeyRepair({ logs, graph, permit, rootId, drain }),
-    operations: createOperations({ rows: control.operations, clock, chance }),
     clock,
     startedMs: clock.monotonic(),
     versions: versionsOf(options.version, queue.protocolVersion),

@@ -4,56 +4,68 @@ import {
   deadLetterState,
   positionRegression,
   sessionQuarantined,
-  type AppendOutcome,
-  type KeyStatus,
+  type LogNeighbours,
   type QueueBackend,
   type QueueLedger,
 } from '#queue';
-import { parseKey, type Key } from '#record';
+import { fold } from '#handlers';
+import { emptyCursor, type Cursor, type Key } from '#record';
 import type {
   DeadLetters,
   DiscardResult,
   Letter,
   LetterActor,
   LetterFilter,
+  LetterOutcome,
   LetterPage,
   RequeueAllResult,
+  RequeueOptions,
   RequeueResult,
+  Surroundings,
 } from './dead-letters.ts';
+import { planEdit, type EditOrder } from './edit-letter.ts';
 import { deadLetterRange, deadLetterUnknown, filterTooWide } from './errors.ts';
+import { fingerprintOf, LetterGrouper, type LetterGroups } from './group-letters.ts';
 import { formatPageToken, keyOfLetterId, parsePageToken, type LetterPlace } from './letter-page.ts';
-import { isNarrow, matchesKey, matchesLetter } from './match-letter.ts';
-import { planRequeue } from './plan-requeue.ts';
-import { toLetter } from './to-letter.ts';
+import { LetterSource } from './letter-source.ts';
+import { isNarrow, matchesLetter } from './match-letter.ts';
+import { planRequeue, refusalOf } from './plan-requeue.ts';
+import { previewFold, previewRefused, type Preview, type PreviewFold } from './preview-requeue.ts';
+import { appendRequeue, refused, requeueMany, settledBefore } from './requeue-many.ts';
 
 export interface DeadLetterDependencies {
   readonly queue: QueueBackend;
   readonly ledger: QueueLedger;
+  /** Of a queue of log files alone; without it nothing is known of a letter's neighbours. */
+  readonly neighbours?: LogNeighbours;
+  /** What a preview folds with; the handlers of this program where it is not given. */
+  readonly folding?: { readonly fold: PreviewFold; readonly spillBytes: number };
   /** Tells the drain of a new record. */
   wake(key: Key): void;
 }
 
-/** Keys read from the ledger at once, and looked at by one call: a page may be short, and its token goes on (P9). */
-const keysPerRead = 500;
-const keysPerCallMax = 20_000;
-/** Letters that one requeue or discard takes. */
+/** Letters that one call of requeue or discard takes; more are a job. */
 export const lettersPerCallMax = 1000;
 /** A discard races with the drain's commits of its key; each try reads the position again. */
 const discardTriesMax = 20;
+/** A letter that was requeued more often is shown without its first lives. */
+const historyMax = 50;
+/** Of a graph that was made with the default (D30). */
+const spillBytesDefault = 32 * 1024;
 
 export function createDeadLetters(dependencies: DeadLetterDependencies): DeadLetters {
   return new QueueDeadLetters(dependencies);
 }
 
 class QueueDeadLetters implements DeadLetters {
-  readonly #queue: QueueBackend;
-  readonly #ledger: QueueLedger;
-  readonly #wake: (key: Key) => void;
+  readonly #needs: DeadLetterDependencies;
+  readonly #folding: { readonly fold: PreviewFold; readonly spillBytes: number };
+  readonly #source: LetterSource;
 
-  constructor({ queue, ledger, wake }: DeadLetterDependencies) {
-    this.#queue = queue;
-    this.#ledger = ledger;
-    this.#wake = wake;
+  constructor(needs: DeadLetterDependencies) {
+    this.#needs = needs;
+    this.#folding = needs.folding ?? { fold, spillBytes: spillBytesDefault };
+    this.#source = new LetterSource(needs.queue, needs.ledger);
   }
 
   async list(
@@ -63,7 +75,7 @@ class QueueDeadLetters implements DeadLetters {
     const from = page.pageToken === undefined ? undefined : parsePageToken(page.pageToken);
     const letters: Letter[] = [];
     let place: LetterPlace | undefined;
-    for await (const status of this.#keys(filter, from)) {
+    for await (const status of this.#source.keys(filter, from)) {
       place = { key: status.key };
       if (status.letters === undefined) break;
       const isResumed = from?.key === status.key;
@@ -82,35 +94,136 @@ class QueueDeadLetters implements DeadLetters {
     return place === undefined ? { letters } : { letters, nextPageToken: formatPageToken(place) };
   }
 
-  async show(id: string): Promise<Letter | undefined> {
-    const key = keyOfLetterId(id);
-    const status = key === undefined ? undefined : await this.#ledger.keyStatus(key);
-    if (status === undefined) return undefined;
-    return (await this.#lettersOf(status)).find((letter) => letter.id === id);
+  each(filter: LetterFilter): AsyncIterable<Letter> {
+    return this.#source.each(filter);
   }
 
-  async requeue(id: string): Promise<RequeueResult> {
-    const letter = await this.show(id);
-    if (letter === undefined) throw deadLetterUnknown({ id });
-    const status = await this.#ledger.keyStatus(letter.key);
-    return this.#requeueOne(letter, status);
+  async groups(filter: LetterFilter): Promise<LetterGroups> {
+    const grouper = new LetterGrouper();
+    for await (const letter of this.#source.each(filter)) grouper.add(letter);
+    return grouper.end();
+  }
+
+  groupOf(letter: Letter): string {
+    return fingerprintOf(letter);
+  }
+
+  async show(id: string): Promise<Letter | undefined> {
+    const key = keyOfLetterId(id);
+    const known = key === undefined ? undefined : await this.#source.ofKey(key);
+    return known?.letters.find((letter) => letter.id === id);
+  }
+
+  async history(letter: Letter): Promise<readonly Letter[]> {
+    const letters = (await this.#source.ofKey(letter.key))?.letters ?? [];
+    const lives = [letter];
+    for (let first = letter; lives.length < historyMax;) {
+      const before = letters.find(
+        ({ outcome }) => outcome.kind === 'requeued' && outcome.position === first.at,
+      );
+      if (before === undefined) break;
+      lives.unshift(before);
+      first = before;
+    }
+    for (let last = letter; lives.length < historyMax;) {
+      const { outcome } = last;
+      const next =
+        outcome.kind === 'requeued' ? letters.find(({ at }) => at === outcome.position) : undefined;
+      if (next === undefined) break;
+      lives.push(next);
+      last = next;
+    }
+    return lives;
+  }
+
+  async surroundings({ key, at }: Letter, count: number): Promise<Surroundings | undefined> {
+    return this.#needs.neighbours?.neighbours(key, at, count);
+  }
+
+  async preview(
+    letters: readonly Letter[],
+    options: RequeueOptions = {},
+  ): Promise<readonly Preview[]> {
+    const previews: Preview[] = [];
+    const cursors = new Map<Key, Cursor>();
+    for (const letter of letters) {
+      const refusal = await this.#refusal(letter, options);
+      const raw = planRequeue(letter)?.raw;
+      if (refusal !== undefined || raw === undefined) {
+        const { id, records = 1 } = letter;
+        previews.push(previewRefused(letter, refusal ?? deadLetterRange({ id, records })));
+        continue;
+      }
+      const cursor = cursors.get(letter.key) ?? (await this.#cursorOf(letter.key));
+      const folded = previewFold(letter, raw, cursor, this.#folding);
+      cursors.set(letter.key, folded.cursor);
+      previews.push(folded.preview);
+    }
+    return previews;
+  }
+
+  async previewEdit(id: string, order: EditOrder): Promise<Preview> {
+    const letter = await this.#known(id);
+    const refusal = await this.#refusal(letter, order);
+    if (refusal !== undefined) return previewRefused(letter, refusal);
+    const { raw } = planEdit(letter, order);
+    return previewFold(letter, raw, await this.#cursorOf(letter.key), this.#folding).preview;
+  }
+
+  async edit(id: string, order: EditOrder): Promise<RequeueResult> {
+    const letter = await this.#known(id);
+    const refusal = await this.#refusal(letter, order);
+    if (refusal !== undefined) throw refusal;
+    return this.#append(letter, planEdit(letter, order));
+  }
+
+  async requeue(id: string, options: RequeueOptions = {}): Promise<RequeueResult> {
+    const letter = await this.#known(id);
+    const refusal = await this.#refusal(letter, options);
+    if (refusal !== undefined) throw refusal;
+    return this.#append(letter, planRequeue(letter));
   }
 
   async requeueKey(key: Key): Promise<RequeueAllResult> {
-    const status = await this.#ledger.keyStatus(key);
-    if (status === undefined) return { key, requeued: [], hasMore: false };
-    const live = (await this.#lettersOf(status)).filter(({ outcome }) => outcome.kind === 'live');
-    const requeued: RequeueResult[] = [];
-    for (const letter of live.slice(0, lettersPerCallMax)) {
-      try {
-        requeued.push(await this.#requeueOne(letter, status));
-      } catch (error) {
-        // Somebody else has settled it meanwhile.
-        // A range is no record, and stays.
-        if (!deadLetterState.is(error) && !deadLetterRange.is(error)) throw error;
-      }
-    }
+    const known = await this.#source.ofKey(key);
+    const live = (known?.letters ?? []).filter(({ outcome }) => outcome.kind === 'live');
+    const quarantine = known?.status.quarantine ?? null;
+    if (live.length > 0 && quarantine !== null)
+      throw sessionQuarantined({ keys: [key], reason: quarantine.code });
+    const ids = live.slice(0, lettersPerCallMax).map(({ id }) => id);
+    const outcomes = ids.length === 0 ? [] : await this.requeueMany(key, ids);
+    // What somebody else has settled meanwhile is left out, and so is a range, which is no record and stays.
+    const requeued = outcomes.flatMap(({ id, stored }) =>
+      stored === undefined ? [] : [{ id, key, ...stored }],
+    );
     return { key, requeued, hasMore: live.length > lettersPerCallMax };
+  }
+
+  async requeueMany(
+    key: Key,
+    ids: readonly string[],
+    options: RequeueOptions = {},
+  ): Promise<readonly LetterOutcome[]> {
+    const outcomes = await requeueMany(this.#needs.queue, this.#source, { key, ids, options });
+    this.#needs.wake(key);
+    return outcomes;
+  }
+
+  async discardMany(
+    key: Key,
+    ids: readonly string[],
+    { principal }: LetterActor,
+  ): Promise<readonly LetterOutcome[]> {
+    const letters = new Map(
+      ((await this.#source.ofKey(key))?.letters ?? []).map((letter) => [letter.id, letter]),
+    );
+    const live = ids.filter((id) => letters.get(id)?.outcome.kind === 'live');
+    if (live.length > 0) await this.#discardOf(key, live, principal);
+    return ids.map((id): LetterOutcome => {
+      const letter = letters.get(id);
+      if (letter === undefined) return refused(id, deadLetterUnknown({ id }));
+      return letter.outcome.kind === 'live' ? { id, result: 'discarded' } : settledBefore(letter);
+    });
   }
 
   async discard(
@@ -134,19 +247,24 @@ class QueueDeadLetters implements DeadLetters {
     return { isDryRun, ids, count: ids.length, hasMore: nextPageToken !== undefined };
   }
 
-  async #requeueOne(letter: Letter, status: KeyStatus | undefined): Promise<RequeueResult> {
-    const { id, key, outcome } = letter;
-    if (outcome.kind !== 'live') throw deadLetterState({ id, outcome: outcome.kind });
-    if (status !== undefined && status.quarantine !== null)
-      throw sessionQuarantined({ keys: [key], reason: status.quarantine.code });
-    const input = planRequeue(letter);
-    if (letter.records !== undefined || input === undefined)
-      throw deadLetterRange({ id, records: letter.records ?? 1 });
-    const [result] = await this.#queue.append([input]);
-    assert(isStored(result), `a requeue is stored or a duplicate, not ${result?.status}`);
-    this.#wake(key);
-    const { status: stored, epoch, position } = result;
-    return { id, key, status: stored, epoch, position };
+  async #append(letter: Letter, input: ReturnType<typeof planRequeue>): Promise<RequeueResult> {
+    const result = await appendRequeue(this.#needs.queue, letter, input);
+    this.#needs.wake(letter.key);
+    return result;
+  }
+
+  async #known(id: string): Promise<Letter> {
+    const letter = await this.show(id);
+    if (letter === undefined) throw deadLetterUnknown({ id });
+    return letter;
+  }
+
+  async #refusal(letter: Letter, options: RequeueOptions): Promise<MillraceError | undefined> {
+    return refusalOf(letter, await this.#needs.ledger.keyStatus(letter.key), options);
+  }
+
+  async #cursorOf(key: Key): Promise<Cursor> {
+    return (await this.#needs.queue.readCursor(key)) ?? emptyCursor();
   }
 
   /** Per key in one frame each, with position and cursor as they are (ING-713). */
@@ -162,65 +280,19 @@ class QueueDeadLetters implements DeadLetters {
   }
 
   async #discardOf(key: Key, ids: readonly string[], by: string): Promise<void> {
+    const { queue, ledger } = this.#needs;
     const letters = ids.map((discarded) => ({ discarded, by }));
     for (let attempt = 1; ; attempt += 1) {
       // The position first: a commit in between makes the cursor newer than it, and is refused; the other way round would pass.
-      const status = await this.#ledger.keyStatus(key);
-      const cursor = await this.#queue.readCursor(key);
+      const status = await ledger.keyStatus(key);
+      const cursor = await queue.readCursor(key);
       assert(status !== undefined && cursor !== null, `a key with letters was committed: ${key}`);
       try {
-        return await this.#queue.deadLetter(key, letters, status.committed, cursor);
+        return await queue.deadLetter(key, letters, status.committed, cursor);
       } catch (error) {
         if (!isOvertaken(error) || attempt >= discardTriesMax) throw error;
       }
     }
-  }
-
-  /** Keys that may have letters, from a place on, with their letters; without them when the call has looked at enough keys. */
-  async *#keys(
-    filter: LetterFilter,
-    from: LetterPlace | undefined,
-  ): AsyncGenerator<KeyStatus & { readonly letters: readonly Letter[] | undefined }> {
-    if (filter.key !== undefined) {
-      const status = await this.#ledger.keyStatus(filter.key);
-      if (status !== undefined && matchesKey(filter, status))
-        yield { ...status, letters: await this.#lettersOf(status) };
-      return;
-    }
-    const begun = from?.at === undefined ? undefined : parseKey(from.key);
-    if (begun !== undefined) {
-      const status = await this.#ledger.keyStatus(begun);
-      if (status !== undefined && matchesKey(filter, status))
-        yield { ...status, letters: await this.#lettersOf(status) };
-    }
-    let looked = 0;
-    let afterKey = from?.key;
-    for (;;) {
-      const statuses = await this.#readKeys(filter, afterKey);
-      for (const status of statuses) {
-        afterKey = status.key;
-        looked += 1;
-        if (matchesKey(filter, status)) yield { ...status, letters: await this.#lettersOf(status) };
-        else if (looked >= keysPerCallMax) yield { ...status, letters: undefined };
-      }
-      if (statuses.length < keysPerRead) return;
-    }
-  }
-
-  #readKeys(filter: LetterFilter, afterKey: Key | undefined): Promise<readonly KeyStatus[]> {
-    const { session, workspace, withRetired } = filter;
-    return this.#ledger.listKeys({
-      limit: keysPerRead,
-      ...(afterKey === undefined ? {} : { afterKey }),
-      ...(session === undefined ? {} : { session }),
-      ...(workspace === undefined ? {} : { workspace }),
-      ...(withRetired === true ? {} : { state: 'dead' }),
-    });
-  }
-
-  async #lettersOf(status: KeyStatus): Promise<readonly Letter[]> {
-    const records = await this.#queue.readDeadLetters(status.key);
-    return records.map((record) => toLetter(record, status));
   }
 }
 
@@ -229,12 +301,6 @@ function narrowToKey(filter: LetterFilter): LetterFilter | undefined {
   if (filter.id === undefined) return filter;
   const key = keyOfLetterId(filter.id);
   return key === undefined ? undefined : { ...filter, key };
-}
-
-function isStored(
-  outcome: AppendOutcome | undefined,
-): outcome is Extract<AppendOutcome, { status: 'queued' | 'duplicate' }> {
-  return outcome?.status === 'queued' || outcome?.status === 'duplicate';
 }
 
 /** The drain has committed behind our back. */

@@ -1,5 +1,6 @@
 import type { KeyStatus } from '#queue';
 import type { Letter, LetterFilter } from './dead-letters.ts';
+import { fingerprintOf } from './group-letters.ts';
 
 /** Whether a key can have letters that a filter means; its letters are read only then. */
 export function matchesKey(filter: LetterFilter, status: KeyStatus): boolean {
@@ -12,17 +13,21 @@ export function matchesKey(filter: LetterFilter, status: KeyStatus): boolean {
 }
 
 export function matchesLetter(filter: LetterFilter, letter: Letter): boolean {
-  const { id, code, event, since } = filter;
-  const isOld = letter.isRetired || letter.outcome.kind !== 'live';
-  if (isOld && filter.withRetired !== true) return false;
+  const { id, ids, code, group, event, since, until } = filter;
+  if (letter.outcome.kind !== 'live' && filter.withRetired !== true) return false;
   if (id !== undefined && letter.id !== id) return false;
+  if (ids !== undefined && !ids.includes(letter.id)) return false;
   if (code !== undefined && letter.error.code !== code) return false;
   if (event !== undefined && letter.event !== event) return false;
-  return since === undefined || Date.parse(letter.ts) >= Date.parse(since);
+  if (since !== undefined && Date.parse(letter.ts) < Date.parse(since)) return false;
+  if (until !== undefined && Date.parse(letter.ts) >= Date.parse(until)) return false;
+  return group === undefined || fingerprintOf(letter) === group;
 }
 
 /** Whether it names anything at all, beside whom it is for. */
 export function isNarrow(filter: LetterFilter): boolean {
-  const { id, key, session, workspace, code, event, since } = filter;
-  return [id, key, session, workspace, code, event, since].some((member) => member !== undefined);
+  const { id, ids, key, session, workspace, code, group, event, since, until } = filter;
+  return [id, ids, key, session, workspace, code, group, event, since, until].some(
+    (member) => member !== undefined,
+  );
 }

@@ -1,102 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
-import { deadLetterUnknown, type Letter, type LetterFilter, type LetterPage } from '#dead-letters';
+import { isMillraceError } from '#base';
+import { deadLetterUnknown, eventTextOf, type Letter } from '#dead-letters';
+import type { BatchItem } from '#queue';
+import { parseLine } from '#record';
+import {
+  filterMembers,
+  filterOf,
+  letterPage,
+  letterRow,
+  pageMembers,
+  pageOf,
+  placeOf,
+  rowOf,
+} from './letter-input.ts';
+import type { OpsContext } from './ops-context.ts';
 import { findSession, maySee } from './session-lookup.ts';
 import { type Caller, type Verb, defineVerb } from './verb.ts';
-
-const letterRow = Type.Object({
-  id: Type.String(),
-  key: Type.String(),
-  workspace: Type.String(),
-  session_id: Type.String(),
-  event: Type.Union([Type.String(), Type.Null()]),
-  event_id: Type.Union([Type.String(), Type.Null()]),
-  position: Type.String(),
-  epoch: Type.String(),
-  ts: Type.String(),
-  sha256: Type.String(),
-  attempts: Type.Integer(),
-  error: Type.Object({ code: Type.String(), message: Type.String() }),
-  state: Type.Union([Type.Literal('live'), Type.Literal('requeued'), Type.Literal('discarded')]),
-  retired: Type.Boolean(),
-  bytes: Type.Integer(),
-});
-
-function rowOf(letter: Letter) {
-  return {
-    id: letter.id,
-    key: letter.key as string,
-    workspace: letter.workspace,
-    session_id: letter.session,
-    event: letter.event ?? null,
-    event_id: letter.eventId ?? null,
-    position: letter.at as string,
-    epoch: letter.epoch,
-    ts: letter.ts,
-    sha256: letter.sha256,
-    attempts: letter.attempts,
-    error: { code: letter.error.code, message: letter.error.message },
-    state: letter.outcome.kind,
-    retired: letter.isRetired,
-    bytes: letter.payload.length,
-  };
-}
-
-const letterPage = Type.Object({
-  dead_letters: Type.Array(letterRow),
-  next_page_token: Type.Optional(Type.String()),
-});
-
-function pageOf({ letters, nextPageToken }: LetterPage) {
-  return {
-    dead_letters: letters.map(rowOf),
-    ...(nextPageToken === undefined ? {} : { next_page_token: nextPageToken }),
-  };
-}
-
-const pageMembers = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  page_token: Type.Optional(Type.String({ maxLength: 1024 })),
-};
-
-function placeOf(input: { readonly limit?: number; readonly page_token?: string }) {
-  return {
-    limit: input.limit ?? 100,
-    ...(input.page_token === undefined ? {} : { pageToken: input.page_token }),
-  };
-}
-
-const filterMembers = {
-  session: Type.Optional(Type.String()),
-  workspace: Type.Optional(Type.String()),
-  code: Type.Optional(Type.String()),
-  event: Type.Optional(Type.String()),
-  since: Type.Optional(Type.String()),
-};
-
-interface FilterInput {
-  readonly id?: string;
-  readonly session?: string;
-  readonly workspace?: string;
-  readonly code?: string;
-  readonly event?: string;
-  readonly since?: string;
-  readonly retired?: boolean;
-}
-
-function filterOf(input: FilterInput, caller: Caller): LetterFilter {
-  const { id, session, workspace, code, event, since, retired } = input;
-  return {
-    ...(id === undefined ? {} : { id }),
-    ...(session === undefined ? {} : { session }),
-    ...(workspace === undefined ? {} : { workspace }),
-    ...(code === undefined ? {} : { code }),
-    ...(event === undefined ? {} : { event }),
-    ...(since === undefined ? {} : { since }),
-    ...(retired === undefined ? {} : { withRetired: retired }),
-    ...(caller.workspaces === undefined ? {} : { visibleWorkspaces: caller.workspaces }),
-  };
-}
 
 export const deadListVerb: Verb = defineVerb({
   name: 'dead list',
@@ -104,11 +24,7 @@ export const deadListVerb: Verb = defineVerb({
   effect: 'read',
   scope: 'ops:read',
   input: Type.Object(
-    {
-      ...filterMembers,
-      ...pageMembers,
-      retired: Type.Optional(Type.Boolean()),
-    },
+    { ...filterMembers, ...pageMembers, retired: Type.Optional(Type.Boolean()) },
     { additionalProperties: false },
   ),
   output: letterPage,
@@ -135,112 +51,178 @@ export const deadOfSessionVerb: Verb = defineVerb({
   },
 });
 
-export const deadShowVerb: Verb = defineVerb({
-  name: 'dead show',
-  summary: 'one dead letter; its payload for callers with ops:write',
+const groupRow = Type.Object({
+  group: Type.String(),
+  code: Type.String(),
+  message: Type.String(),
+  count: Type.Integer(),
+  sessions: Type.Integer(),
+  /** Letters per event; the empty name stands for bytes that are no event. */
+  events: Type.Record(Type.String(), Type.Integer()),
+  first_ts: Type.String(),
+  last_ts: Type.String(),
+  sample: letterRow,
+});
+
+export const deadGroupsVerb: Verb = defineVerb({
+  name: 'dead groups',
+  summary: 'dead letters by their reasons: how many, since when, and one of each',
   effect: 'read',
   scope: 'ops:read',
-  input: Type.Object({ id: Type.String() }, { additionalProperties: false }),
-  output: Type.Object({
-    ...letterRow.properties,
-    payload: Type.Optional(Type.String()),
-    payload_b64: Type.Optional(Type.String()),
-  }),
-  http: { method: 'GET', path: '/v1/dead-letters/{id}' },
-  async run(context, input, caller) {
-    const letter = await context.deadLetters.show(input.id);
-    if (letter === undefined || !maySee(caller, letter.workspace))
-      throw deadLetterUnknown({ id: input.id });
-    if (!caller.scopes.has('ops:write')) return rowOf(letter);
-    const bytes = Buffer.from(letter.payload);
-    return {
-      ...rowOf(letter),
-      ...(isUtf8(bytes)
-        ? { payload: bytes.toString('utf8') }
-        : { payload_b64: bytes.toString('base64') }),
-    };
-  },
-});
-
-const requeued = Type.Object({
-  id: Type.String(),
-  status: Type.String(),
-  epoch: Type.String(),
-  position: Type.String(),
-});
-
-export const deadRequeueVerb: Verb = defineVerb({
-  name: 'dead requeue',
-  summary: 'append a dead letter again, as a new record',
-  effect: 'write',
-  scope: 'ops:write',
-  input: Type.Object({ id: Type.String() }, { additionalProperties: false }),
-  output: requeued,
-  http: { method: 'POST', path: '/v1/dead-letters/{id}/requeue', status: 202 },
-  async run(context, input, caller) {
-    const letter = await context.deadLetters.show(input.id);
-    if (letter === undefined || !maySee(caller, letter.workspace))
-      throw deadLetterUnknown({ id: input.id });
-    const { id, status, epoch, position } = await context.deadLetters.requeue(input.id);
-    return { id, status, epoch, position };
-  },
-});
-
-export const deadRequeueSessionVerb: Verb = defineVerb({
-  name: 'dead requeue of session',
-  summary: 'append all live dead letters of one session again',
-  effect: 'write',
-  scope: 'ops:write',
   input: Type.Object(
-    { session: Type.String(), workspace: Type.Optional(Type.String()) },
+    { ...filterMembers, retired: Type.Optional(Type.Boolean()) },
     { additionalProperties: false },
   ),
-  output: Type.Object({ requeued: Type.Array(requeued), more: Type.Boolean() }),
-  countOf: (output) => output.requeued.length,
-  http: { method: 'POST', path: '/v1/sessions/{session}/dead-letters/requeue', status: 202 },
+  output: Type.Object({
+    groups: Type.Array(groupRow),
+    letters: Type.Integer(),
+    omitted: Type.Integer(),
+  }),
+  http: { method: 'GET', path: '/v1/dead-letters/groups' },
   async run(context, input, caller) {
-    const { key } = await findSession(context, input.session, input.workspace, caller);
-    const done = await context.deadLetters.requeueKey(key);
+    const { groups, letters, omitted } = await context.deadLetters.groups(filterOf(input, caller));
     return {
-      more: done.hasMore,
-      requeued: done.requeued.map(({ id, status, epoch, position }) => ({
-        id,
-        status,
-        epoch,
-        position,
+      letters,
+      omitted,
+      groups: groups.map(({ firstTs, lastTs, sample, events, ...group }) => ({
+        ...group,
+        events: { ...events },
+        first_ts: firstTs,
+        last_ts: lastTs,
+        sample: rowOf(sample),
       })),
     };
   },
 });
 
-export const deadDiscardVerb: Verb = defineVerb({
-  name: 'dead discard',
-  summary: 'give dead letters up by name; shows what it would touch unless dry_run is false',
-  effect: 'destroy',
-  scope: 'ops:write',
+const neighbourRow = Type.Object({
+  position: Type.String(),
+  event: Type.Union([Type.String(), Type.Null()]),
+  event_id: Type.Union([Type.String(), Type.Null()]),
+  accepted_at: Type.Union([Type.String(), Type.Null()]),
+  bytes: Type.Integer(),
+  state: Type.Union([Type.Literal('applied'), Type.Literal('dead'), Type.Literal('pending')]),
+  preview: Type.Optional(Type.String()),
+});
+
+const lifeRow = Type.Object({
+  id: Type.String(),
+  ts: Type.String(),
+  state: Type.String(),
+  sha256: Type.String(),
+  attempts: Type.Integer(),
+  error: Type.Object({ code: Type.String(), message: Type.String() }),
+});
+
+const showMembers = Type.Object({
+  group: Type.String(),
+  /** This letter and those that it was before or became by requeues, oldest first. */
+  history: Type.Array(lifeRow),
+  /** Null when the log does not hold the place any more. */
+  neighbours: Type.Union([
+    Type.Object({ before: Type.Array(neighbourRow), after: Type.Array(neighbourRow) }),
+    Type.Null(),
+  ]),
+  payload: Type.Optional(Type.String()),
+  payload_b64: Type.Optional(Type.String()),
+  /** The event as a client would post it, to be edited. */
+  editable: Type.Optional(Type.String()),
+});
+
+const showOutput = Type.Intersect([letterRow, showMembers]);
+
+const neighboursMax = 20;
+const previewCharacters = 300;
+
+export const deadShowVerb: Verb = defineVerb({
+  name: 'dead show',
+  summary:
+    'one dead letter, its earlier lives and its neighbours; payloads for callers with ops:write',
+  effect: 'read',
+  scope: 'ops:read',
   input: Type.Object(
     {
-      ...filterMembers,
-      id: Type.Optional(Type.String()),
-      reason: Type.Optional(Type.String({ maxLength: 1000 })),
-      dry_run: Type.Optional(Type.Boolean()),
+      id: Type.String(),
+      neighbours: Type.Optional(Type.Integer({ minimum: 0, maximum: neighboursMax })),
     },
     { additionalProperties: false },
   ),
-  output: Type.Object({
-    dry_run: Type.Boolean(),
-    count: Type.Integer(),
-    ids: Type.Array(Type.String()),
-    more: Type.Boolean(),
-  }),
-  countOf: ({ count }) => count,
-  http: { method: 'POST', path: '/v1/dead-letters/discard' },
+  output: showOutput,
+  http: { method: 'GET', path: '/v1/dead-letters/{id}' },
   async run(context, input, caller) {
-    const { isDryRun, ids, count, hasMore } = await context.deadLetters.discard(
-      filterOf(input, caller),
-      { principal: caller.principal },
-      { isDryRun: input.dry_run !== false },
-    );
-    return { dry_run: isDryRun, count, ids: [...ids], more: hasMore };
+    const letter = await findLetter(context, input.id, caller);
+    const mayRead = caller.scopes.has('ops:write');
+    const lives = await context.deadLetters.history(letter);
+    return {
+      ...rowOf(letter),
+      group: context.deadLetters.groupOf(letter),
+      history: lives.map(({ id, ts, outcome, sha256, attempts, error }) => ({
+        id,
+        ts,
+        state: outcome.kind,
+        sha256,
+        attempts,
+        error: { code: error.code, message: error.message },
+      })),
+      neighbours: await neighboursOf(context, letter, input.neighbours ?? 3, mayRead),
+      ...(mayRead ? payloadOf(letter) : {}),
+    };
   },
 });
+
+/** The letter, or DEAD_LETTER_UNKNOWN, also for one of a workspace that the caller may not use. */
+export async function findLetter(context: OpsContext, id: string, caller: Caller): Promise<Letter> {
+  const letter = await context.deadLetters.show(id);
+  if (letter === undefined || !maySee(caller, letter.workspace)) throw deadLetterUnknown({ id });
+  return letter;
+}
+
+/** Text where the bytes are text; base64 loses nothing of others. */
+export function payloadOf(letter: Letter): {
+  readonly payload?: string;
+  readonly payload_b64?: string;
+  readonly editable?: string;
+} {
+  const bytes = Buffer.from(letter.payload);
+  if (!isUtf8(bytes)) return { payload_b64: bytes.toString('base64') };
+  const editable = eventTextOf(letter);
+  return {
+    payload: bytes.toString('utf8'),
+    ...(editable === undefined ? {} : { editable }),
+  };
+}
+
+async function neighboursOf(context: OpsContext, letter: Letter, count: number, mayRead: boolean) {
+  const found = count === 0 ? undefined : await around(context, letter, count);
+  if (found === undefined) return null;
+  const { committed = '' } = (await context.ledger.keyStatus(letter.key)) ?? {};
+  const dead = new Set<string>();
+  for await (const { at } of context.deadLetters.each({ key: letter.key, withRetired: true }))
+    dead.add(at);
+  const rowOfItem = ({ raw, at }: BatchItem) => {
+    const { record } = parseLine(raw, letter.key);
+    const state = dead.has(at) ? 'dead' : at < committed ? 'applied' : 'pending';
+    return {
+      position: at as string,
+      event: record?.event ?? null,
+      event_id: record?.id ?? null,
+      accepted_at: record?.acceptedAt ?? null,
+      bytes: raw.byteLength,
+      state: state as 'dead' | 'applied' | 'pending',
+      ...(mayRead && record !== undefined
+        ? { preview: JSON.stringify(record.data).slice(0, previewCharacters) }
+        : {}),
+    };
+  };
+  return { before: found.before.map(rowOfItem), after: found.after.map(rowOfItem) };
+}
+
+/** Damage beside a letter is told by its quarantine; the letter is shown all the same. */
+async function around(context: OpsContext, letter: Letter, count: number) {
+  try {
+    return await context.deadLetters.surroundings(letter, count);
+  } catch (error) {
+    if (isMillraceError(error) && error.disposition === 'corrupt') return undefined;
+    throw error;
+  }
+}

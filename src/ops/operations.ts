@@ -50,8 +50,20 @@ export interface Operations {
    * OPERATIONS_FULL (`retry`), ANSWER_NOT_KEPT, CONTROL_UNAVAILABLE (nothing was done).
    */
   run<T>(act: Act<T>): Promise<Done<T>>;
+  /** The end of an act that outlived its request: one more run of it in the audit. */
+  record(run: RecordedRun): void;
   /** The audit, newest first, before run `before` where it is given. */
   audit(page: { readonly limit: number; readonly before?: number }): readonly AuditRow[];
+}
+
+/** What a long act came to, under the id of the operation that began it. */
+export interface RecordedRun {
+  readonly operationId: string;
+  readonly verb: string;
+  readonly principal: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly outcome: string;
+  readonly count: number;
 }
 
 export interface OperationsOptions {
@@ -87,6 +99,24 @@ class RecordedOperations implements Operations {
 
   audit(page: { readonly limit: number; readonly before?: number }): readonly AuditRow[] {
     return this.#rows.list(page);
+  }
+
+  record({ operationId, verb, principal, input, outcome, count }: RecordedRun): void {
+    const begun = this.#rows.begin({
+      operationId,
+      verb,
+      principal,
+      input: JSON.stringify(auditInput(input, [])),
+    });
+    if (begun !== undefined) this.#end(begun, outcome, count, undefined);
+    opsAudited.publish(() => ({
+      operation_id: operationId,
+      verb,
+      principal,
+      input,
+      outcome,
+      count,
+    }));
   }
 
   async run<T>(act: Act<T>): Promise<Done<T>> {

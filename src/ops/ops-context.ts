@@ -2,7 +2,7 @@ import type { TokenStore } from '#access';
 import type { BackupProgress, Manifest } from '#backup';
 import type { Clock } from '#base';
 import type { EffectiveSetting, ReloadReport } from '#config';
-import type { DeadLetters } from '#dead-letters';
+import type { DeadLetters, LetterJobs } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
@@ -61,6 +61,8 @@ export interface OpsContext {
   readonly objects: Pick<ObjectStore, 'read'>;
   readonly drain: Drain;
   readonly deadLetters: DeadLetters;
+  /** Acts on many dead letters. */
+  readonly jobs: LetterJobs;
   readonly tokens: Pick<TokenStore, 'add' | 'list' | 'revoke'>;
   readonly operations: Operations;
   /** What mends a damaged key; undefined for a queue that is no log. */

@@ -10,12 +10,13 @@ import { configReloadVerb, configShowVerb } from './config-verbs.ts';
 import { queueCompactAllVerb, queueCompactVerb } from './compact-verbs.ts';
 import {
   deadDiscardVerb,
-  deadListVerb,
-  deadOfSessionVerb,
+  deadEditVerb,
+  deadRequeueSelectionVerb,
   deadRequeueSessionVerb,
   deadRequeueVerb,
-  deadShowVerb,
-} from './dead-verbs.ts';
+} from './dead-act-verbs.ts';
+import { deadExportVerb } from './dead-export-verb.ts';
+import { deadGroupsVerb, deadListVerb, deadOfSessionVerb, deadShowVerb } from './dead-verbs.ts';
 import {
   graphCheckVerb,
   graphDigestVerb,
@@ -23,6 +24,14 @@ import {
   graphQueryVerb,
   graphStatsVerb,
 } from './graph-verbs.ts';
+import {
+  jobsCancelVerb,
+  jobsListVerb,
+  jobsPauseVerb,
+  jobsResultsVerb,
+  jobsResumeVerb,
+  jobsShowVerb,
+} from './job-verbs.ts';
 import { quarantineClearVerb, quarantineListVerb, quarantineShowVerb } from './quarantine-verbs.ts';
 import { queueRecoverVerb, queueReplayVerb } from './recover-verbs.ts';
 import { cypherVerb, graphCypherVerb } from './cypher-verbs.ts';
@@ -55,11 +64,21 @@ export const verbs: readonly Verb[] = [
   graphAdoptVerb,
   backupCreateVerb,
   deadListVerb,
+  deadGroupsVerb,
+  deadExportVerb,
   deadOfSessionVerb,
   deadShowVerb,
   deadRequeueVerb,
+  deadRequeueSelectionVerb,
   deadRequeueSessionVerb,
+  deadEditVerb,
   deadDiscardVerb,
+  jobsListVerb,
+  jobsShowVerb,
+  jobsResultsVerb,
+  jobsCancelVerb,
+  jobsPauseVerb,
+  jobsResumeVerb,
   quarantineListVerb,
   quarantineShowVerb,
   quarantineClearVerb,

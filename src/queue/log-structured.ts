@@ -1,4 +1,5 @@
-import type { Cursor, Key } from '#record';
+import type { BatchItem } from './backend.ts';
+import type { Cursor, Key, Position } from '#record';
 
 /**
  * What only a queue of log files can do (ING-102): never on `QueueBackend`, implemented by queue-backends/filesystem alone, and handed to drain
@@ -29,4 +30,19 @@ export interface CompactionReport {
   /** Bytes that the log lost, and those that it still has. */
   readonly removedBytes: number;
   readonly keptBytes: number;
+}
+
+/** Records beside one of the log, in log order. */
+export interface Neighbours {
+  readonly before: readonly BatchItem[];
+  readonly after: readonly BatchItem[];
+}
+
+/** A look at a log around one place, for who has to judge a record: bounded, and it changes nothing. */
+export interface LogNeighbours {
+  /**
+   * Up to `count` records on each side of the one that starts at `at`; undefined when the log does not hold that place any more, or not yet. Rejects
+   * with RECORD_CORRUPT for damage in between; nothing is stopped for it.
+   */
+  neighbours(key: Key, at: Position, count: number): Promise<Neighbours | undefined>;
 }

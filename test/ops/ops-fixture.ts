@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value';
 import { openTokenStore } from '#access';
-import { createDeadLetters } from '#dead-letters';
+import { createDeadLetters, createLetterJobs } from '#dead-letters';
 import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
 import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
@@ -42,16 +42,15 @@ const called = new Set<string>();
 
 /**
  * Verbs over damaged logs: on a queue of log files, in quarantine-verbs.test.ts; Cypher: in cypher.test.ts; what readers of the graph ask: in
- * reading-verbs.test.ts; settings: in config-verbs.test.ts.
+ * reading-verbs.test.ts; settings: in config-verbs.test.ts; dead letters, jobs and audit: in dead-verbs.test.ts.
  */
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
   .filter((name) =>
-    /^quarantine |^queue |^config |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
+    /^quarantine |^queue |^config |^dead |^jobs |^audit |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
       name,
     ),
   );
-
 export async function openOps(
   options: FixtureOptions & { readonly context?: Partial<OpsContext> } = {},
 ): Promise<OpsFixture> {
@@ -67,6 +66,23 @@ export async function openOps(
     chance,
   });
   const control = openControlDatabase(':memory:', { clock });
+  const deadLetters = createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) });
+  const operations = createOperations({ rows: control.operations, clock, chance });
+  const jobs = createLetterJobs({
+    rows: control.jobs,
+    letters: deadLetters,
+    clock,
+    chance,
+    audit: ({ operationId, kind, principal, outcome, counts }) =>
+      operations.record({
+        operationId,
+        verb: `job ${kind}`,
+        principal,
+        input: { job: operationId, counts },
+        outcome,
+        count: 0,
+      }),
+  });
   const context: OpsContext = {
     queue,
     ledger: queue,
@@ -74,10 +90,11 @@ export async function openOps(
     graph,
     objects: { read: async (sha256) => fixture.world.objects.get(sha256) },
     drain,
-    deadLetters: createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) }),
+    deadLetters,
+    jobs,
     tokens,
     repair: undefined,
-    operations: createOperations({ rows: control.operations, clock, chance }),
+    operations,
     clock,
     startedMs: clock.monotonic(),
     versions: {

@@ -36,11 +36,6 @@ async function audits(act: () => Promise<unknown>): Promise<readonly OpsAudited[
   }
   return told;
 }
-async function letterIds({ call }: OpsFixture): Promise<readonly string[]> {
-  const letters = (await call('dead list'))['dead_letters'] as readonly Row[];
-  return letters.map(({ id }) => String(id));
-}
-
 afterEach(async () => {
   for (const fixture of open.splice(0)) {
     for (const name of fixture.called) called.add(name);
@@ -290,80 +285,6 @@ describe('graph', () => {
 });
 
 describe('dead letters', () => {
-  it('lists, filters and shows; the payload only with ops:write (ING-716)', async () => {
-    const fixture = await drained();
-    const [id] = await letterIds(fixture);
-    expect(await fixture.call('dead list', { session: 'b' })).toMatchObject({
-      dead_letters: [{ session_id: 'b', event: 'session:fork', state: 'live', attempts: 1 }],
-    });
-    expect(await fixture.call('dead list of session', { session: 'a', limit: 10 })).toMatchObject({
-      dead_letters: [{ session_id: 'a' }],
-    });
-    const whole = await fixture.call('dead show', { id });
-    expect(String(whole['payload'])).toContain('session:fork');
-    const reader = { ...operator, scopes: new Set(['ops:read']) };
-    expect(await fixture.call('dead show', { id }, reader)).not.toHaveProperty('payload');
-    for (const [caller, asked] of [
-      [operator, 'w~a:x.1'],
-      [limitedTo('another'), id],
-    ] as const)
-      await expect(fixture.call('dead show', { id: asked }, caller)).rejects.toMatchObject({
-        code: 'DEAD_LETTER_UNKNOWN',
-      });
-  });
-
-  it('requeues one and all of a session, and tells the audit (ING-916)', async () => {
-    const fixture = await drained();
-    const [first] = await letterIds(fixture);
-    const told = await audits(() => fixture.call('dead requeue', { id: first }));
-    const act = { verb: 'dead requeue', principal: 'operator', input: { id: first }, count: null };
-    const operation_id = expect.any(String) as string;
-    expect(told).toEqual([{ ...act, operation_id, outcome: 'done' }]);
-    const refused = await audits(() => fixture.call('dead requeue', { id: first }));
-    expect(refused).toMatchObject([{ outcome: 'DEAD_LETTER_STATE', count: null }]);
-    const all = await audits(() => fixture.call('dead requeue of session', { session: 'b' }));
-    expect(all).toMatchObject([{ outcome: 'done', count: 1 }]);
-    expect((await fixture.call('audit list', { limit: 2 }))['audit']).toMatchObject([
-      { verb: 'dead requeue of session', outcome: 'done', count: 1 },
-      { ...act, outcome: 'DEAD_LETTER_STATE' },
-    ]);
-    await fixture.drained();
-    expect(await fixture.call('status')).toMatchObject({ accepted: 10, dead: 2, residual: 0 });
-  });
-
-  it('shows what a discard would touch, and discards when told so, by name (D22)', async () => {
-    const fixture = await drained();
-    const dry = await fixture.call('dead discard', { session: 'a' });
-    expect(dry).toMatchObject({ dry_run: true, count: 1, more: false });
-    expect(await fixture.call('status')).toMatchObject({ dead: 2 });
-    const input = { session: 'a', dry_run: false, reason: 'test data' };
-    const told = await audits(() => fixture.call('dead discard', input));
-    expect(told).toMatchObject([{ verb: 'dead discard', input, outcome: 'done', count: 1 }]);
-    expect(await fixture.call('status')).toMatchObject({ dead: 1, discarded: 1, residual: 0 });
-    await expect(fixture.call('dead discard', { dry_run: false })).rejects.toMatchObject({
-      code: 'FILTER_TOO_WIDE',
-    });
-  });
-
-  it('keeps every act within the workspaces of the caller', async () => {
-    const fixture = await drained();
-    const [id] = await letterIds(fixture);
-    const foreign = limitedTo('another');
-    expect(await fixture.call('dead list', {}, foreign)).toEqual({ dead_letters: [] });
-    await expect(fixture.call('dead requeue', { id }, foreign)).rejects.toMatchObject({
-      code: 'DEAD_LETTER_UNKNOWN',
-    });
-    await expect(
-      fixture.call('dead requeue of session', { session: 'a' }, foreign),
-    ).rejects.toMatchObject({ code: 'SESSION_UNKNOWN' });
-    const input = { session: 'a', dry_run: false };
-    expect(await fixture.call('dead discard', input, foreign)).toMatchObject({ count: 0 });
-    await expect(
-      fixture.call('dead discard', { id, dry_run: false }, foreign),
-    ).rejects.toMatchObject({ code: 'DEAD_LETTER_UNKNOWN' });
-    expect(await fixture.call('status')).toMatchObject({ dead: 2, discarded: 0 });
-  });
-
   it("answers the predecessor's routes from the same acts (ING-946)", async () => {
     const fixture = await drained();
     const listed = await fixture.call('queues dead-letter');

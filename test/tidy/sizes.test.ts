@@ -7,7 +7,6 @@ const functionLinesMax = 70;
 /** Ratchets: present size of each exception. An entry may shrink or go, never grow or come. */
 const longFiles: Readonly<Record<string, number>> = {
   'test/ingest/create-ingest.test.ts': 405,
-  'test/ops/verbs.test.ts': 469,
 };
 const longFunctions: Readonly<Record<string, number>> = {};
 
