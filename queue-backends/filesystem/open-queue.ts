@@ -50,7 +50,7 @@ import { StateTable } from './session/state-table.ts';
 import { submitFrame } from './journal/submit.ts';
 import { Upkeep } from './upkeep.ts';
 import { withState } from './with-state.ts';
-import { assertWriter } from './writer.ts';
+import { assertStillWriter, assertWriter } from './writer.ts';
 
 export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair, LogNeighbours {
   /** What ties it to its graph, as format.json and the keys tell it (ING-540…542). */
@@ -203,6 +203,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
       mark: scan.mark?.low ?? 0,
       isSynced: options.fsync === 'group',
       assertWriter: () => assertWriter({ options, isClosing: false }),
+      assertStillWriter: () => assertStillWriter(options),
     }),
     filesGate: new Gate(),
     stateGate: new Gate(),

@@ -42,8 +42,12 @@ export function takeTenure(control: ControlDatabase, order: TenureOrder): Tenure
     ...(order.atLeast === undefined ? {} : { atLeast: order.atLeast }),
   });
   let isLive = true;
+  const isCurrent = (): boolean => {
+    isLive &&= control.leases.read(domain)?.generation === generation;
+    return isLive;
+  };
   return {
-    permit: FencePermit.issue(domain, generation, holderMark(token), () => isLive),
+    permit: FencePermit.issue(domain, generation, holderMark(token), () => isLive, isCurrent),
     release() {
       isLive = false;
       return control.leases.release(domain, token);

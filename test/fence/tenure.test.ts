@@ -42,6 +42,18 @@ describe('tenure', () => {
     });
   });
 
+  it('is asked whether it is the newest: a permit that has been taken over ends at the first no (P6, ING-T45)', async () => {
+    await withControl((control) => {
+      const first = takeTenure(control, order).permit;
+      expect(first.isCurrent()).toBe(true);
+      const second = takeTenure(control, order).permit;
+      expect(first.isLive).toBe(true);
+      expect(first.isCurrent()).toBe(false);
+      expect(first.isLive).toBe(false);
+      expect(second.isCurrent()).toBe(true);
+    });
+  });
+
   it('goes above the marks of the guarded things (FEN-113)', async () => {
     await withControl((control) => {
       expect(takeTenure(control, { ...order, atLeast: 12 }).permit.generation).toBe(13);

@@ -36,6 +36,8 @@ export interface JournalOptions {
   readonly isSynced: boolean;
   /** Told before a group is handed to the disk; throws when we are no longer the writer (ING-236). */
   readonly assertWriter: () => void;
+  /** Told between a group's sync and its outcome: a tenure that has been taken over tells nobody that anything is durable (ING-T45). */
+  readonly assertStillWriter: () => void;
 }
 
 /** A group is at most this large, so that one write never starves the next group of its sync. */
@@ -209,6 +211,7 @@ export class Journal {
     const first = this.#durable + 1;
     const buffer = this.#encode(group, segment, bytes, first);
     await this.#writeDurably(segment, buffer);
+    this.#options.assertStillWriter();
     segment.end += bytes;
     segment.lastSequence = first + group.length - 1;
     this.#durable = segment.lastSequence;

@@ -48,6 +48,7 @@ export async function applyJournal(engine: Engine, scan: Scan): Promise<void> {
     retold: new Set(),
     recount: new Set(),
     met: new Set(),
+    scan,
     isRebuilt: scan.mark === undefined,
     appliedTo: new Map(),
     ended: new Set(),

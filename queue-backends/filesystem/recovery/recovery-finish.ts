@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { isStaleStaging, parseStagingName } from '#disk';
+import { recordCorrupt } from '#queue';
 import type { Key } from '#record';
 import { evidenceKept } from '#signals';
 import type { KeyTotals } from '#state';
@@ -8,7 +9,8 @@ import { keepCopy } from '../evidence.ts';
 import { type KeyState, dirty, pendingRecords } from '../session/key-state.ts';
 import { loadDead } from '../session/dead-ahead.ts';
 import { loadState, orStop, settleLog } from '../session/load-key.ts';
-import { countLines } from '../session/read-lines.ts';
+import { countLines, soundEnd } from '../session/read-lines.ts';
+import { dropTail } from '../session/tail.ts';
 import { stopKey } from '../repair/set-back.ts';
 import type { Replay } from './replay.ts';
 import { allRows, keysOnDisk } from '../all-keys.ts';
@@ -18,6 +20,10 @@ import { completeFinalise } from '../lifecycle/finalise.ts';
 export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<void> {
   const { engine } = replay;
   for (const key of wake) await engine.locks.with(key, (guard) => loadState(engine, guard));
+  if (!replay.isRebuilt && [...engine.table.values()].some((state) => knowsMore(replay, state))) {
+    replay.isRebuilt = true;
+    await rebuildFromFolders(engine);
+  }
   for (const state of engine.table.values()) {
     if (replay.met.has(state.key)) await reclaimStaging(engine, state);
     if (state.isFinalising) {
@@ -67,6 +73,7 @@ async function settleEnd(replay: Replay, state: KeyState): Promise<void> {
   if (state.hasFolder) await settleLog(engine, state, told ?? state.end);
   else await loadDead(engine, state);
   if (told === undefined) return;
+  await keepBeyond(engine, state);
   const fileEnd = await engine.files.logEnd(state);
   if (fileEnd <= state.end) return;
   const path = engine.files.logPath(state.key, state.gen);
@@ -74,6 +81,30 @@ async function settleEnd(replay: Replay, state: KeyState): Promise<void> {
   await keepCopy(engine.options, path, 'torn', reason, state.end - state.base);
   await engine.files.truncate(state, state.end);
   dirty(state);
+}
+
+/** The key's record holds what no frame here tells: an older copy of the journal was put back, and the root's totals are as old (QFS-13). */
+function knowsMore({ scan }: Replay, { counted, hasSoundRecord }: KeyState): boolean {
+  return hasSoundRecord && counted.sequence > 0 && !scan.knows(counted.tenure, counted.sequence);
+}
+
+/** What was checkpointed behind the last line that the journal tells lies in the file alone: it is read there, whole or not at all. */
+async function keepBeyond(engine: Engine, state: KeyState): Promise<void> {
+  const last = state.tail.at(-1);
+  const toldTo = last === undefined ? state.filledTo : last.offset + last.bytes.length;
+  if (toldTo >= state.end || state.fault !== undefined || state.quarantine !== null) return;
+  await engine.locks.with(state.key, (guard) => engine.filler.fillNow(state, guard));
+  await orStop(engine, state, async () => {
+    const found = await soundEnd(engine.files, state, toldTo, state.end);
+    if (found.end < state.end) {
+      const reason = 'the log ends before its checkpointed end, and the journal is an older one';
+      throw recordCorrupt({ key: state.key, place: `${found.end} of ${state.end}`, reason });
+    }
+    // What is in memory is read before the file is: with lines behind it there, it must go.
+    dropTail(state);
+    state.filledTo = state.end;
+    dirty(state);
+  });
 }
 
 /**

@@ -46,6 +46,8 @@ export interface Scan {
   readonly lastSequence: number;
   readonly highestTenure: number;
   readonly mark: MarkPayload | undefined;
+  /** Whether a frame of this tenure and sequence is one that the journal knows, or knew: an older copy of it does not, nor one that was taken over. */
+  readonly knows: (tenure: number, sequence: number) => boolean;
   readonly poisoned: readonly PoisonedSegment[];
   readonly damaged: readonly DamagedRange[];
   readonly torn: SegmentRange | undefined;
@@ -192,6 +194,7 @@ function decide(
     lastSequence: cut.last,
     highestTenure: segments.at(-1)?.header.generation ?? 0,
     mark,
+    knows: (tenure, sequence) => sequence <= cut.last && !isOutdated(tenure, sequence),
     poisoned: [...poisoned.values()].filter(({ name }) =>
       segments.some((segment) => segment.name === name),
     ),

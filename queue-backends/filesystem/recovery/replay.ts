@@ -2,6 +2,7 @@ import type { KeyGuard } from '#queue';
 import type { Key } from '#record';
 import type { Engine } from '../engine.ts';
 import type { FrameKind } from '../journal/frame.ts';
+import type { Scan } from './recovery-scan.ts';
 import { type KeyState, dirty, isCounted } from '../session/key-state.ts';
 
 /** What applying one frame needs to know of it. */
@@ -25,8 +26,9 @@ export interface Replay {
   readonly recount: Set<Key>;
   /** Keys that a frame after the mark names: the process that ended may have been writing their folders. */
   readonly met: Set<Key>;
-  /** There is no mark: the journal was lost, and every folder was read. */
-  readonly isRebuilt: boolean;
+  readonly scan: Scan;
+  /** The journal was lost and there is no mark, or session files know more than it: every folder was read. */
+  isRebuilt: boolean;
   /** Last frame that was applied to a key: of two equal ones one counts. */
   readonly appliedTo: Map<Key, number>;
   /** Epochs that end further on in the journal, as `<key> <epoch>`: their files are gone if the process came so far. */

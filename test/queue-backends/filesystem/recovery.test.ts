@@ -40,6 +40,30 @@ async function openTold(place: Place): Promise<{
 }
 
 describe('damage in the journal', () => {
+  it('by an older copy that was put back: what session files hold beyond it is drained, and the books are counted anew (P1, P2, P4)', () =>
+    withPlace(async (place) => {
+      const queue = await place.open();
+      await append(queue, ...numbered('s', 0, 3));
+      await append(queue, ...numbered('t', 0, 1));
+      await drain(queue, 's', 1);
+      const path = await onlySegment(place);
+      const older = Buffer.from((await place.disk.readFile(path)) ?? []);
+      await append(queue, ...numbered('s', 3, 2));
+      await queue.checkpoint();
+      await place.kill();
+      await edit(place.disk, path, () => older);
+      const again = await place.open();
+      expect(await pendingNumbers(again, 's')).toEqual([1, 2, 3, 4]);
+      await assertBooks(again, { accepted: 6, applied: 1, pending: 5 });
+      await append(again, ...numbered('s', 5, 1));
+      await drain(again, 's');
+      await drain(again, 't');
+      await assertBooks(again, { accepted: 7, applied: 7, pending: 0 });
+      await again.close();
+      const once = await place.open();
+      await assertBooks(once, { accepted: 7, applied: 7, pending: 0 });
+    }));
+
   it('between frames that were known synced is kept, and stops the keys that it names alone (P7, QFS-06)', () =>
     withPlace(async (place) => {
       const queue = await place.open();
