@@ -1,5 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { isMillraceError } from '#base';
+import type { StateWrite } from '#state';
 import { failpoint } from '#disk';
 import type { KeyGuard } from '#queue';
 import { checkpointed } from '#signals';
@@ -60,7 +61,7 @@ export async function checkpoint(engine: Engine): Promise<void> {
   const done = await checkpointKeys(engine, touched);
   await syncFolders(engine, done);
   await engine.indexer.drain();
-  await writeRows(engine, done);
+  await writeRows(engine, done, mark.low);
   await engine.options.state.flush();
   await carryStuck(engine, mark.low);
   await failpoint('checkpoint:before-mark');
@@ -227,8 +228,13 @@ async function syncFolders(engine: Engine, done: readonly KeyState[]): Promise<v
 }
 
 /** Key rows, and how far the index has read: both are behind the frames that the mark is about to pass, and no further (D27, ING-513). */
-async function writeRows(engine: Engine, done: readonly KeyState[]): Promise<void> {
-  const writes = done.filter(({ isOpen }) => isOpen).flatMap(rowsOf);
+async function writeRows(
+  engine: Engine,
+  done: readonly KeyState[],
+  through: number,
+): Promise<void> {
+  const rows = done.filter(({ isOpen }) => isOpen).flatMap(rowsOf);
+  const writes: readonly StateWrite[] = [...rows, { table: 'checkpoint', through }];
   for (let at = 0; at < writes.length; at += rowsMax)
     await engine.options.state.write(engine.options.permit, writes.slice(at, at + rowsMax));
 }

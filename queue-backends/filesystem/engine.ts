@@ -12,6 +12,7 @@ import type { DeadKeys } from './dead-keys.ts';
 import type { KeyNames } from './key-names.ts';
 import type { OffsetRecords } from './session/offset-record.ts';
 import type { RootTotals } from './journal/payloads.ts';
+import type { LetterGap } from './repair/count-letters.ts';
 import type { SessionFiles } from './session/session-files.ts';
 import type { SpaceWatch } from './space-watch.ts';
 import type { StateTable } from './session/state-table.ts';
@@ -35,6 +36,12 @@ export interface CompactionLimits {
 
 export const compactionDefault: CompactionLimits = { idleMs: 60_000, minBytes: 2 ** 20 };
 
+/** The state store was lost or is an older copy: it knows the frames up to one sequence, and those up to another have left the journal. */
+export interface StateGap {
+  readonly knownThrough: number;
+  readonly neededThrough: number;
+}
+
 export interface FilesystemQueueOptions {
   /** `<root>/queue` */
   readonly directory: string;
@@ -52,6 +59,8 @@ export interface FilesystemQueueOptions {
   /** When the log of a drained key is compacted (ING-813); as the default says where it is not given. */
   readonly compaction?: CompactionLimits;
   readonly lockWarnMs: number;
+  /** Told before anything is written: the state store lacks what the journal's mark says it holds. */
+  readonly onStateBehind?: (gap: StateGap) => Promise<void>;
   /** Goes around the lock table: a test can take one lock away and see what it guarded (ING-T00). */
   readonly aroundLocks?: (table: KeyLocks) => KeyLocks;
   /** Session logs kept open (QFS-15); 256 where it is not given. */
@@ -94,6 +103,8 @@ export interface Engine {
   readTrouble:
     | { readonly error: unknown; readonly since: number; readonly lastMs: number }
     | undefined;
+  /** Keys whose files do not hold the dead letters that their books count. */
+  readonly letterGaps: Map<Key, LetterGap>;
   /** No step of recovery is left: what a load finds behind a checkpointed end may be taken in. */
   isRecovered: boolean;
   isClosing: boolean;

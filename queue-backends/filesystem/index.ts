@@ -8,7 +8,12 @@
  * Promises: P1, P2, P3, P4, P6, P7, P9.
  * May call: base, signals, disk, record, fence, state, queue. Called by: daemon/assemble.ts, tests.
  */
-export type { CompactionLimits, FilesystemQueueLimits, FilesystemQueueOptions } from './engine.ts';
+export type {
+  CompactionLimits,
+  FilesystemQueueLimits,
+  FilesystemQueueOptions,
+  StateGap,
+} from './engine.ts';
 export { rebindQueueFolder } from './format-file.ts';
 export type { QueueSnapshot } from './snapshot.ts';
 export { filesystemPlug, type FilesystemQueue, openFilesystemQueue } from './open-queue.ts';

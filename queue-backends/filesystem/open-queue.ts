@@ -80,6 +80,7 @@ export async function openFilesystemQueue(given: FilesystemQueueOptions): Promis
   const options = await fitted(given);
   const scan = await scanJournal(options.disk, join(options.directory, 'journal'));
   refuseOlder(options, scan);
+  await tellStateBehind(options, scan);
   await settleJournal(options, scan);
   const engine = createEngine(options, scan);
   try {
@@ -119,6 +120,17 @@ function refuseOlder({ permit }: FilesystemQueueOptions, scan: Scan): void {
     generation: permit.generation,
     mark: scan.highestTenure,
   });
+}
+
+/** Frames that left the journal can't be caught up from: ids and rows of sessions whose logs are gone too are known to nobody (ING-513, ING-610). */
+async function tellStateBehind(
+  { state, onStateBehind }: FilesystemQueueOptions,
+  { mark }: Scan,
+): Promise<void> {
+  const knownThrough = state.checkpointedThrough();
+  const neededThrough = mark?.low ?? 0;
+  if (knownThrough !== undefined && knownThrough < neededThrough)
+    await onStateBehind?.({ knownThrough, neededThrough });
 }
 
 /**
@@ -216,6 +228,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     copiedBytes: 0,
     checkpointTrouble: undefined,
     readTrouble: undefined,
+    letterGaps: new Map(),
     isRecovered: false,
     isClosing: false,
   };

@@ -35,12 +35,30 @@ export function troubleOf(engine: Engine): readonly QueueTrouble[] {
       'the state store cannot be written',
       'event ids are safe in the journal',
     ),
+    ...fromLetterGaps(engine),
     ...fromFault(
       engine,
       checkpointTrouble,
       'a checkpoint failed',
       'its frames stay in the journal, which grows meanwhile',
     ),
+  ];
+}
+
+/** Dead letters that are lost hold nobody up, and are told until their file is put back. */
+function fromLetterGaps({ letterGaps, options }: Engine): readonly QueueTrouble[] {
+  const [first] = letterGaps;
+  if (first === undefined) return [];
+  const [key, { counted, found, since }] = first;
+  const others = letterGaps.size === 1 ? '' : `, and ${letterGaps.size - 1} more sessions`;
+  return [
+    {
+      code: 'DEAD_LETTERS_MISSING',
+      message: `the books of ${key} count ${counted} dead letters, its files hold ${found}${others}: restore the dead.jsonl and dead.*.jsonl of its folder from a backup, then "millrace queue recover"; its other events are not concerned`,
+      place: options.directory,
+      since: new Date(since).toISOString(),
+      isRefusing: false,
+    },
   ];
 }
 

@@ -80,6 +80,15 @@ const experiments: readonly Experiment[] = [
       room.tryFaults({ seed: number('seed'), stride: number('every'), clock, progress }),
   },
   {
+    word: 'damage',
+    summary:
+      'damage a file of a root at random, start a daemon, take the ways out, and judge what is left',
+    options: [['--rounds <n>', 'damaged roots', '20'], seedOption],
+    examples: ['millrace lab damage --rounds 20', 'millrace lab damage --rounds 500 --seed 7'],
+    run: (room, number, _options, { clock }, progress) =>
+      room.tryDamage({ rounds: number('rounds'), seed: number('seed'), clock, progress }),
+  },
+  {
     word: 'race',
     summary: 'run what may collide side by side, on broken variants and on the real code',
     options: [['--rounds <n>', 'rounds of each race', '300'], seedOption],

@@ -26,7 +26,7 @@ import {
 } from '#queue-backends/filesystem';
 import type { Key } from '#record';
 import type { BoundRoot } from '#roots';
-import { openGuardedState, type LmdbState } from '#state';
+import { openGuardedState, type LmdbState, type StateLoss } from '#state';
 import type { Closers } from './closers.ts';
 import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
 
@@ -44,8 +44,8 @@ export interface Stores {
   readonly objects: ObjectStore;
   /** Id of the graph that this root belongs to (ING-540). */
   readonly expectedGraphId: string;
-  /** Damaged state stores that a start has set aside. */
-  readonly setAside: readonly string[];
+  /** What is gone of the state: stores that a start has set aside, notes of missing and older ones. */
+  readonly losses: readonly StateLoss[];
   /** Takes event ids out of the index, so that their events count as new (SC-018); only while nobody else appends. */
   forgetIds(key: Key, eventIds: readonly string[]): Promise<void>;
   /** Carries the journal into the session files now, so that `readLog` tells everything that a log holds. */
@@ -84,7 +84,8 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   const { config, root, permit, disk, names, clock, chance } = needs;
   const { layout, marker } = root;
   const rootId = marker.storageRootId;
-  const guarded = await openGuardedState({ directory: layout.state, permit, chance, disk, clock });
+  const directory = layout.state;
+  const guarded = await openGuardedState({ directory, permit, chance, disk, clock, names });
   const { state } = guarded;
   closers.add('state', () => state.close());
   const objects = await openLocalObjects({ directory: layout.objects, disk, chance, names });
@@ -115,6 +116,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     compaction: compactionSettings(config),
     lockWarnMs: config['lock.warn_ms'],
     logHandlesMax: needs.logHandlesMax,
+    onStateBehind: (gap) => guarded.noteBehind({ v: 1, ...gap }),
   });
   closers.add('queue', () => queue.close());
   const { bond, lifeCycle } = queue;
@@ -127,7 +129,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     graph,
     objects,
     expectedGraphId: bond.graphId ?? graph.graphId,
-    setAside: guarded.setAside,
+    losses: await guarded.losses(),
     checkpoint: () => queue.checkpoint(),
     snapshot: (signal) => snapshotStores(queue, graph, state, signal),
     forgetIds: (key, eventIds) =>

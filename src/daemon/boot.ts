@@ -20,7 +20,7 @@ import { reconcileDead } from './reconcile-dead.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
 import { watchDegraded } from './watch-degraded.ts';
-import { degradedBySetAside } from './set-aside.ts';
+import { degradedByLosses } from './set-aside.ts';
 import { watchResidual } from './watch-residual.ts';
 import { watchRootLock } from './watch-root-lock.ts';
 
@@ -205,8 +205,8 @@ function beginWork(
   const graceMs = options.loaded.config['metrics.residual_grace_ms'];
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
   let adopting: RestoredAdoption | undefined;
-  const setAside = degradedBySetAside(stores.setAside, clock.now());
-  progress.degraded = () => [...setAside, ...residual.degraded(), ...(adopting?.degraded() ?? [])];
+  const losses = degradedByLosses(stores.losses, clock.now());
+  progress.degraded = () => [...losses, ...residual.degraded(), ...(adopting?.degraded() ?? [])];
   const work = startWork(ground, {
     root,
     permit,

@@ -1,16 +1,33 @@
 import type { Degradation } from '#ops';
+import type { StateLoss } from '#state';
 
 /**
- * Told for as long as the folder is there: what a new state store cannot know must not be forgotten (SC-052). Pure; `nowMs` is the wall clock.
+ * Told for as long as the path is there: what a new or an older state store cannot know must not be forgotten (SC-052). Pure; `nowMs` is the wall
+ * clock.
  */
-export function degradedBySetAside(
-  folders: readonly string[],
+export function degradedByLosses(
+  losses: readonly StateLoss[],
   nowMs: number,
 ): readonly Degradation[] {
   const since = new Date(nowMs).toISOString();
-  return folders.map((folder) => ({
-    code: 'STATE_SET_ASIDE',
-    message: `the state store was damaged and lies in ${folder}; a new one is made from the logs, and what only the old one knew (ids and counters of sessions whose logs are gone) is missing: restore state/daemon from a backup, or accept the loss and remove that folder`,
+  return losses.map(({ kind, path }) => ({
+    code: codes[kind],
+    message: messages[kind](path),
     since,
   }));
 }
+
+const codes: Readonly<Record<StateLoss['kind'], string>> = {
+  damaged: 'STATE_SET_ASIDE',
+  behind: 'STATE_BEHIND',
+};
+
+const consequence =
+  'what only the other one knew (ids and counters of sessions whose logs are gone) is missing, so that events of such sessions that are sent again are taken again: restore the whole root from a backup, or accept the loss and remove';
+
+const messages: Readonly<Record<StateLoss['kind'], (path: string) => string>> = {
+  damaged: (path) =>
+    `the state store was damaged and lies in ${path}; a new one is made from the logs, and ${consequence} that folder`,
+  behind: (path) =>
+    `the state store state/daemon was missing or was replaced by an older copy; it is caught up from the logs, and ${consequence} ${path}`,
+};

@@ -42,8 +42,21 @@ export interface ChildOptions {
   readonly before?: string;
 }
 
+/** A daemon that ended, or was killed because it was not ready in time: it has no exit code then. */
+export interface RefusedStart {
+  readonly code: number | null;
+  readonly output: string;
+}
+
 /** Starts a daemon on a free port and waits for its ready line on fd 3; rejects with its output when it ends before. */
 export async function startDaemon(options: ChildOptions): Promise<ChildDaemon> {
+  const daemon = await tryDaemon(options);
+  if ('url' in daemon) return daemon;
+  throw new Error(`the daemon was not ready; it exited with ${daemon.code}:\n${daemon.output}`);
+}
+
+/** The same where a refusal is one of the outcomes. */
+export async function tryDaemon(options: ChildOptions): Promise<ChildDaemon | RefusedStart> {
   const { child, output, exited } = spawnDaemon(options);
   const ready = await Promise.race([
     firstLine(child.stdio[3] as NodeJS.ReadableStream),
@@ -53,9 +66,7 @@ export async function startDaemon(options: ChildOptions): Promise<ChildDaemon> {
     await Promise.race([exited, after(lastWordsMs)]);
     child.kill('SIGKILL');
     await exited;
-    throw new Error(
-      `the daemon was not ready; it exited with ${child.exitCode ?? child.signalCode}:\n${output()}`,
-    );
+    return { code: child.exitCode, output: output() };
   }
   const { url } = JSON.parse(ready) as { readonly url: string };
   return {

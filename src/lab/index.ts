@@ -10,6 +10,7 @@
 export * from './errors.ts';
 export type { LabFailure, LabReport, Progress } from './report.ts';
 export { tryModel, type ModelOrder } from './try-model.ts';
+export { tryDamage, type DamageOrder } from './try-damage.ts';
 export { tryFaults, type FaultOrder } from './try-faults.ts';
 export { tryKills, type KillsOrder } from './try-kills.ts';
 export {

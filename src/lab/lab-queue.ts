@@ -7,6 +7,7 @@ import {
   type CompactionLimits,
   type FilesystemQueue,
   type FilesystemQueueLimits,
+  type FilesystemQueueOptions,
 } from '#queue-backends/filesystem';
 import { memoryState, type StateStore } from '#state';
 import { seededChance } from './seeded-chance.ts';
@@ -39,6 +40,7 @@ export interface LabQueueOptions {
   readonly graphId?: string;
   readonly fsync?: 'group' | 'none';
   readonly compaction?: CompactionLimits;
+  readonly onStateBehind?: FilesystemQueueOptions['onStateBehind'];
   readonly aroundLocks?: (table: KeyLocks) => KeyLocks;
 }
 
@@ -64,6 +66,7 @@ export function openLabQueue(options: LabQueueOptions = {}): Promise<FilesystemQ
     ...(options.graphId === undefined ? {} : { graphId: options.graphId }),
     limits: { ...smallLimits, ...options.limits },
     fsync: options.fsync ?? 'group',
+    ...(options.onStateBehind === undefined ? {} : { onStateBehind: options.onStateBehind }),
     ...(options.aroundLocks === undefined ? {} : { aroundLocks: options.aroundLocks }),
     ...(options.compaction === undefined ? {} : { compaction: options.compaction }),
     lockWarnMs: 2000,

@@ -27,6 +27,7 @@ export function recordedState(disk: RecordingDisk, inner: MemoryState): StateSto
     getDedup: (key, id) => inner.getDedup(key, id),
     getProgress: (key) => inner.getProgress(key),
     getRow: (key) => inner.getRow(key),
+    checkpointedThrough: () => inner.checkpointedThrough(),
     rowKeys: (page) => inner.rowKeys(page),
     async forgetIds(permit, key, which) {
       const count = await inner.forgetIds(permit, key, which);

@@ -36,24 +36,32 @@ export function eventCount(batches: readonly WorkloadBatch[]): number {
   return batches.reduce((sum, { bodies }) => sum + bodies.length, 0);
 }
 
+/** Bodies of one session that nobody else's events speak of: a start where `from` is 0, and some turns. The same numbers give the same bodies. */
+export function makeTurns(session: string, from: number, count: number): readonly string[] {
+  const turns = Array.from({ length: count }, (_, at) => turnEvents(session, from + at)).flat();
+  const start: Event = { event: 'session:start', data: { parent_id: null } };
+  return bodiesOf(session, from === 0 ? [start, ...turns] : turns, from === 0 ? 0 : from * 10 + 1);
+}
+
 interface Event {
   readonly event: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 function cut(session: string, events: readonly Event[], size: number): WorkloadBatch[] {
-  const bodies = events.map(({ event, data }, at) =>
-    JSON.stringify({
-      event,
-      workspace: 'work',
-      event_id: `${session}-${at}`,
-      data: { session_id: session, timestamp: timeOf(at), ...data },
-    }),
-  );
+  const bodies = bodiesOf(session, events, 0);
   const batches: WorkloadBatch[] = [];
   for (let at = 0; at < bodies.length; at += size)
     batches.push({ session, bodies: bodies.slice(at, at + size) });
   return batches;
+}
+
+function bodiesOf(session: string, events: readonly Event[], from: number): readonly string[] {
+  return events.map(({ event, data }, index) => {
+    const at = from + index;
+    const own = { session_id: session, timestamp: timeOf(at), ...data };
+    return JSON.stringify({ event, workspace: 'work', event_id: `${session}-${at}`, data: own });
+  });
 }
 
 function timeOf(at: number): string {

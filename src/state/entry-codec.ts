@@ -77,6 +77,17 @@ export function decodeEpoch(stored: Uint8Array, key: Key): string {
   return epoch;
 }
 
+export function encodeCheckpoint(through: number): Uint8Array {
+  return Buffer.from(JSON.stringify({ v: version, through }));
+}
+
+export function decodeCheckpoint(stored: Uint8Array): number {
+  const thing = 'the checkpoint of the state';
+  const { through } = readMembers(stored, thing);
+  if (!isCount(through)) throw stateCorrupt({ thing, reason: 'it has no sequence' });
+  return through;
+}
+
 export function encodeRow(row: KeyRow): Uint8Array {
   return Buffer.from(JSON.stringify({ v: version, ...row }));
 }

@@ -10,7 +10,13 @@ import {
 } from '#base';
 import type { FencePermit } from '#fence';
 import type { Key } from '#record';
-import { decodeDedup, decodeEpoch, decodeProgress, decodeRow } from './entry-codec.ts';
+import {
+  decodeCheckpoint,
+  decodeDedup,
+  decodeEpoch,
+  decodeProgress,
+  decodeRow,
+} from './entry-codec.ts';
 import { commitFailureOf } from './commit-failure.ts';
 import { stateCorrupt, stateUnavailable } from './errors.ts';
 import { afterPermit, decodeMark, encodeMark } from './guard-mark.ts';
@@ -19,6 +25,7 @@ import {
   bytesOfEpoch,
   bytesOfId,
   bytesOfKey,
+  checkpointKey,
   endOfIds,
   firstIdOf,
   justAfter,
@@ -71,6 +78,7 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
     ...binary,
   });
   try {
+    const isNew = env.get(formatKey) === undefined;
     const stateUuid = await readFormat(env, directory, chance);
     const table = (name: Table): Binary => env.openDB({ name, ...binary });
     const tables = {
@@ -78,10 +86,11 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
       progress: table('progress'),
       row: table('row'),
       epoch: table('epoch'),
+      checkpoint: table('checkpoint'),
     };
     if (options.takesOver === true) await env.childTransaction(() => void env.removeSync(markKey));
     const state = new OpenState(directory, stateUuid, env, tables);
-    await state.write(permit, []);
+    await state.write(permit, isNew ? [{ table: 'checkpoint', through: 0 }] : []);
     await state.flush();
     return state;
   } catch (error) {
@@ -153,6 +162,11 @@ class OpenState implements LmdbState {
     const stored = this.#get('epoch', bytesOfEpoch(key, ordinal));
     return stored === undefined ? undefined : decodeEpoch(stored, key);
   };
+
+  checkpointedThrough(): number | undefined {
+    const stored = this.#get('checkpoint', checkpointKey);
+    return stored === undefined ? undefined : decodeCheckpoint(stored);
+  }
 
   rowKeys: StateStore['rowKeys'] = ({ after, limit }) => {
     assert(this.#isOpen, 'the state store is open');

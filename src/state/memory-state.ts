@@ -1,10 +1,16 @@
 import { assert } from '#base';
 import type { FencePermit } from '#fence';
 import type { Key } from '#record';
-import { decodeDedup, decodeEpoch, decodeProgress, decodeRow } from './entry-codec.ts';
+import {
+  decodeCheckpoint,
+  decodeDedup,
+  decodeEpoch,
+  decodeProgress,
+  decodeRow,
+} from './entry-codec.ts';
 import { afterPermit, type GuardMark } from './guard-mark.ts';
 import { isForgotten } from './is-forgotten.ts';
-import { bytesOfEpoch, bytesOfId, bytesOfKey, firstIdOf } from './state-keys.ts';
+import { bytesOfEpoch, bytesOfId, bytesOfKey, checkpointKey, firstIdOf } from './state-keys.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -39,6 +45,7 @@ export function memoryState(
   options: { readonly from?: StateSnapshot; readonly permit?: FencePermit } = {},
 ): MemoryState {
   const state = new MemoryTables(options.from);
+  if (options.from === undefined) state.begin();
   if (options.permit !== undefined) state.arm(options.permit);
   return state;
 }
@@ -54,6 +61,7 @@ class Content implements StateSnapshot {
       progress: new Map(from?.tables.progress),
       row: new Map(from?.tables.row),
       epoch: new Map(from?.tables.epoch),
+      checkpoint: new Map(from?.tables.checkpoint),
     };
   }
 
@@ -76,6 +84,13 @@ class MemoryTables implements MemoryState {
   constructor(from: StateSnapshot | undefined) {
     this.#flushed = new Content(from);
     this.#now = new Content(from);
+  }
+
+  /** A new store holds no frame. */
+  begin(): void {
+    const [first] = puts([{ table: 'checkpoint', through: 0 }]);
+    if (first !== undefined) this.#flushed.take({ mark: undefined, puts: [first] });
+    this.#now = new Content(this.#flushed);
   }
 
   arm(permit: FencePermit): void {
@@ -102,6 +117,11 @@ class MemoryTables implements MemoryState {
     const stored = this.#get('epoch', bytesOfEpoch(key, ordinal));
     return stored === undefined ? undefined : decodeEpoch(stored, key);
   };
+
+  checkpointedThrough(): number | undefined {
+    const stored = this.#get('checkpoint', checkpointKey);
+    return stored === undefined ? undefined : decodeCheckpoint(stored);
+  }
 
   rowKeys: StateStore['rowKeys'] = ({ after = '', limit }) => {
     assert(this.#isOpen, 'the state store is open');

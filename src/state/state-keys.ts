@@ -6,6 +6,9 @@ import type { Key } from '#record';
 const keyBytesMax = 160;
 const idBytes = 16;
 
+/** The one entry of its table. */
+export const checkpointKey: Buffer = Buffer.from('through', 'latin1');
+
 export function bytesOfKey(key: Key): Buffer {
   const bytes = Buffer.from(key, 'latin1');
   assert(bytes.length > 0 && bytes.length <= keyBytesMax, `${key} is a queue key`);

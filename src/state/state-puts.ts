@@ -1,5 +1,11 @@
-import { encodeDedup, encodeEpoch, encodeProgress, encodeRow } from './entry-codec.ts';
-import { bytesOfEpoch, bytesOfId, bytesOfKey } from './state-keys.ts';
+import {
+  encodeCheckpoint,
+  encodeDedup,
+  encodeEpoch,
+  encodeProgress,
+  encodeRow,
+} from './entry-codec.ts';
+import { bytesOfEpoch, bytesOfId, bytesOfKey, checkpointKey } from './state-keys.ts';
 import type { StateWrite } from './state-store.ts';
 
 export type Table = StateWrite['table'];
@@ -25,6 +31,8 @@ function putOf(write: StateWrite): StatePut {
     const value = write.epoch === null ? undefined : encodeEpoch(write.epoch);
     return { table, key: bytesOfEpoch(write.key, write.ordinal), value };
   }
+  if (table === 'checkpoint')
+    return { table, key: checkpointKey, value: encodeCheckpoint(write.through) };
   const key = bytesOfKey(write.key);
   if (table === 'row')
     return { table, key, value: write.row === null ? undefined : encodeRow(write.row) };

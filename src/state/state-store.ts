@@ -70,6 +70,11 @@ export type StateWrite =
       readonly ordinal: number;
       /** Id of an epoch that has ended; null takes it away. */
       readonly epoch: string | null;
+    }
+  | {
+      readonly table: 'checkpoint';
+      /** Every frame of the journal up to this sequence is in the store. */
+      readonly through: number;
     };
 
 /**
@@ -83,6 +88,11 @@ export interface StateStore {
   getRow(key: Key): KeyRow | undefined;
   /** Id of an epoch that has ended: entries of the index name it by its ordinal alone. */
   getEpoch(key: Key, ordinal: number): string | undefined;
+  /**
+   * Sequence of the last frame that a checkpoint has carried into the store; 0 of a new store, undefined of one that was written before there was such
+   * a member. Below the journal's mark it says that this is an older copy, or a new store in the place of a lost one.
+   */
+  checkpointedThrough(): number | undefined;
   /** Keys that have a row, in key order, after `after`. */
   rowKeys(page: { readonly after: Key | undefined; readonly limit: number }): readonly Key[];
   /** Applies all writes in one transaction, in order; visible when it resolves. Refuses a permit below the store's mark (FENCE_STALE). */

@@ -72,6 +72,7 @@ const parts: readonly Part[] = [
     name: 'faults',
     run: () => lab('faults', '--every', String(Math.min(1000, Math.round(1 / scale)))),
   },
+  { name: 'damage', run: () => lab('damage', '--rounds', scaled(500), '--seed', '1') },
   { name: 'races', run: () => lab('race', '--rounds', scaled(5000)) },
   {
     name: 'confluence',

@@ -100,7 +100,7 @@ async function switchOver(
 }
 
 /** The one commit point: until it is durable the old generation counts, from then on the new one. One that failed may still be found whole by recovery, which makes the files again. */
-async function submitGeneration(
+export async function submitGeneration(
   engine: Engine,
   state: KeyState,
   start: GenerationStart,

@@ -2,6 +2,7 @@ import { contentDigest, type Key } from '#record';
 import type { Engine } from '../engine.ts';
 import { idOf } from '../session/event-id.ts';
 import type { KeyState } from '../session/key-state.ts';
+import { scanAhead } from '../repair/scan-log.ts';
 import { readLines } from '../session/read-lines.ts';
 import { recordOfTail } from '../session/read-record.ts';
 import { stopOnDamage, withState } from '../with-state.ts';
@@ -24,6 +25,17 @@ export async function keepDigests(engine: Engine, state: KeyState, to: number): 
   for (const line of state.tail)
     if (line.offset >= Math.max(from, inFile) && line.offset < to)
       keepDigest(engine, state, line.offset, recordOfTail(state, line));
+  state.digestedThrough = Math.max(state.digestedThrough, to);
+  await engine.indexer.drain();
+}
+
+/** The same as far as its lines are sound, for a log that is damaged; what a damaged record's id stood for, nobody can say any more. */
+export async function keepSoundDigests(engine: Engine, state: KeyState, to: number): Promise<void> {
+  const from = Math.max(state.digestedThrough, state.base);
+  for await (const piece of scanAhead(engine.files, state, from, to)) {
+    if (piece.kind === 'record') keepDigest(engine, state, piece.offset, piece.raw);
+    await engine.indexer.drainIfCrowded();
+  }
   state.digestedThrough = Math.max(state.digestedThrough, to);
   await engine.indexer.drain();
 }

@@ -4,6 +4,7 @@ import type { Key } from '#record';
 import type { Engine } from '../engine.ts';
 import { type KeyState, pendingRecords } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';
+import { countLetters } from './count-letters.ts';
 import { asRetry } from '../with-state.ts';
 import { planReset, mayResetAlone } from './set-back.ts';
 
@@ -109,6 +110,7 @@ export function classify(engine: Engine, key: Key): Promise<KeyVerdict> {
 async function classifyUnder(engine: Engine, guard: KeyGuard): Promise<KeyVerdict> {
   const { key } = guard;
   const state = await loadState(engine, guard);
+  await countLetters(engine, guard);
   const pending = state === undefined ? 0 : pendingRecords(state);
   return { key, pending, ...verdictOf(await factsOf(engine, key, state, pending)) };
 }

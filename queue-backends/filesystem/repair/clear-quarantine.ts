@@ -9,7 +9,6 @@ import {
 } from '#queue';
 import { type Cursor, emptyCursor, type Key, parseCursor } from '#record';
 import type { Engine } from '../engine.ts';
-import { keepCopy } from '../evidence.ts';
 import { frameKinds } from '../journal/frame.ts';
 import type { DeadLine } from '../journal/payloads.ts';
 import { removeMarker } from '../quarantine.ts';
@@ -19,11 +18,11 @@ import { loadState } from '../session/load-key.ts';
 import { parseOffset } from '../session/parse-offset.ts';
 import { asRetry } from '../with-state.ts';
 import { assertWriter } from '../writer.ts';
+import { mayBeginAnew, mendBeginning } from './begin-anew.ts';
 import {
   type Examination,
   examine,
   foldTo,
-  isFirstGeneration,
   type Standing,
   standingIn,
   waitingBehind,
@@ -91,7 +90,7 @@ async function clearUnder(
   const found = await examine(engine, state);
   await refuseUnlessApplies(engine, state, order, found);
   await fillHole(engine, state);
-  await tellGenerationAnew(engine, state);
+  await mendBeginning(engine, guard, state, mode);
   const clearing: Clearing = { engine, state, order, help, found };
   const report = await take(clearing);
   await removeMarker(engine, state);
@@ -147,6 +146,7 @@ export async function waysOf(
     code: state.quarantine?.code ?? '',
     found,
     hasGeneration: found.generation !== undefined,
+    mayBeginAnew: mayBeginAnew(state),
     preserved: files.filter(({ isOffset }) => isOffset).map(({ name }) => name),
   });
 }
@@ -155,18 +155,6 @@ export async function waysOf(
 async function fillHole(engine: Engine, state: KeyState): Promise<void> {
   const fileEnd = await engine.files.logEnd(state);
   if (fileEnd < state.filledTo) await engine.files.extend(state, state.filledTo);
-}
-
-/** A generation file of a first epoch says nothing that is not known; a damaged one is kept beside it. */
-async function tellGenerationAnew(engine: Engine, state: KeyState): Promise<void> {
-  const { files, options } = engine;
-  if ((await files.readGeneration(state.key, state.gen)) !== undefined) return;
-  if (!isFirstGeneration(state)) return;
-  const reason = 'a generation file that could not be read is told anew';
-  await keepCopy(options, files.generationPath(state.key, state.gen), 'corrupt', reason);
-  state.baseCursor = null;
-  state.before = null;
-  await files.makeFolder(state);
 }
 
 /** Position and cursor at a place; a cursor that is not known there is folded from the generation file on. */

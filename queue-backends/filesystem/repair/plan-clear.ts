@@ -14,6 +14,8 @@ export interface ClearFacts {
   >;
   /** The generation file is on disk, or can be told anew. */
   readonly hasGeneration: boolean;
+  /** Without it a new generation can begin where the key stands. */
+  readonly mayBeginAnew: boolean;
   readonly preserved: readonly string[];
 }
 
@@ -24,22 +26,28 @@ export function planWays(facts: ClearFacts): readonly ClearWay[] {
   return clearModes.map((mode) => ({ mode, ...judges[mode](facts) }));
 }
 
+const goOn = 'record, generation file and log can be read: go on where it stood';
+const goOnAnew =
+  'record and log can be read: go on where it stood, in a generation of the log that begins there';
+
 type Judgement = Omit<ClearWay, 'mode'>;
 
 const refused = (reason: string): Judgement => ({ applies: false, reason });
 
 const judges: Readonly<Record<ClearMode, (facts: ClearFacts) => Judgement>> = {
-  keep({ found, hasGeneration }) {
+  keep({ found, hasGeneration, mayBeginAnew }) {
     if (found.standing === undefined)
       return refused(`the offset record is still damaged (${found.recordFault ?? 'unknown'})`);
-    if (!hasGeneration) return refused('the generation file is still missing or damaged');
+    if (!hasGeneration && !mayBeginAnew)
+      return refused('the generation file is still missing or damaged');
     if (found.standing.cursor === undefined) return refused('its cursor is still damaged');
     const [first] = found.ahead.damage;
     return first === undefined
-      ? { ...applies, reason: 'record, generation file and log can be read: go on where it stood' }
+      ? { ...applies, reason: hasGeneration ? goOn : goOnAnew }
       : refused(`the log is still damaged at ${first.from}…${first.to}`);
   },
-  'offset-from-preserved'({ preserved }) {
+  'offset-from-preserved'({ preserved, hasGeneration }) {
+    if (!hasGeneration) return refused('the generation file is missing or damaged');
     return preserved.length === 0
       ? refused('no file offset.* is kept in its folder')
       : { ...applies, reason: 'take position and cursor of a file kept in the folder' };

@@ -8,6 +8,7 @@ import { frameKinds } from '../journal/frame.ts';
 import { type CommitPayload, encodeJson } from '../journal/payloads.ts';
 import { submitFrame } from '../journal/submit.ts';
 import { keysOnDisk } from '../all-keys.ts';
+import { countLetters } from './count-letters.ts';
 import { hasDeadFile } from '../session/dead-file.ts';
 import { type KeyState, dirty, passDead, positionOf } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';
@@ -88,6 +89,7 @@ export function reconcileDead(engine: Engine, key: Key): Promise<number> {
 
 async function reconcileUnder(engine: Engine, guard: KeyGuard): Promise<number> {
   const state = await loadState(engine, guard);
+  await countLetters(engine, guard);
   if (state === undefined || state.quarantine !== null) return 0;
   return passLeadingDead(engine, state);
 }
@@ -142,11 +144,13 @@ async function pause(engine: Engine, signal: AbortSignal): Promise<void> {
 
 /** Without a lock, and so only a hint: what matters is looked at again under it. */
 async function isWorthALook(engine: Engine, key: Key): Promise<boolean> {
-  if (engine.table.get(key) !== undefined) return false;
   if (await hasDeadFile(engine, key)) return true;
+  const known = engine.table.get(key);
+  if (known !== undefined) return known.totals.dead > 0;
   try {
     const record = await engine.records.read(key, engine.files.folderOf(key));
-    if (record === undefined) return false;
+    if (record === undefined) return (engine.options.state.getRow(key)?.totals.dead ?? 0) > 0;
+    if (record.totals.dead > 0) return true;
     const { size = 0 } =
       (await engine.options.disk.stat(engine.files.logPath(key, record.gen))) ?? {};
     return record.offset !== record.log_end || record.base + size !== record.log_end;

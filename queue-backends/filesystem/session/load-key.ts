@@ -11,6 +11,7 @@ import { evidenceKept } from '#signals';
 import type { KeyRow } from '#state';
 import { countUncounted, loadDead } from './dead-ahead.ts';
 import { readLetterLines } from './dead-file.ts';
+import { findGeneration, generationNamedBy, newestGeneration } from './find-generation.ts';
 import { type GenerationFile, beforeOf } from './generation-file.ts';
 import { appliedOf } from './key-row.ts';
 import { type Engine, noteBacklog } from '../engine.ts';
@@ -59,14 +60,18 @@ async function readState(engine: Engine, key: Key): Promise<KeyState | undefined
   let state: KeyState | undefined;
   try {
     const record = await engine.records.read(key, engine.files.folderOf(key));
-    state =
-      record === undefined ? await withoutRecord(engine, key) : fromRecord(engine, key, record);
+    if (record === undefined) state = await withoutRecord(engine, key);
+    else {
+      const generation = await generationNamedBy(engine, key, record);
+      state = fromRecord(engine, key, record);
+      describe(state, generation);
+      fault = firstFault(state, generation);
+    }
   } catch (error) {
     fault = corruptOnly(error);
     state = await withoutSoundRecord(engine, key);
   }
   if (state === undefined) return undefined;
-  fault ??= await firstFault(engine, state);
   await stopIfMarked(engine, state, fault);
   if (engine.isRecovered) {
     await settleLog(engine, state, state.end);
@@ -139,6 +144,12 @@ async function stopIfMarked(
   else if (fault !== undefined) await stopKey(engine, state, fault);
 }
 
+/** What the generation file says of the beginning of the log. */
+function describe(state: KeyState, generation: GenerationFile | undefined): void {
+  state.baseCursor = generation?.cursor ?? null;
+  state.before = generation === undefined ? null : beforeOf(generation);
+}
+
 function fromRecord(engine: Engine, key: Key, record: OffsetRecord): KeyState {
   const state = newKeyState(key, record.epoch, record.ordinal, engine.table.memory);
   state.workspace = record.workspace;
@@ -178,16 +189,12 @@ function setEnd(state: KeyState, end: number, records: number): void {
 }
 
 /** The checks of ING-404 that need no look at the log. */
-async function firstFault(engine: Engine, state: KeyState): Promise<MillraceError | undefined> {
-  const { key } = state;
-  if (state.committed > state.end)
-    return offsetBeyondLog({ key, offset: state.committed, end: state.end });
-  const generation = await engine.files.readGeneration(key, state.gen);
-  state.baseCursor = generation?.cursor ?? null;
-  state.before = generation === undefined ? null : beforeOf(generation);
-  return generation === undefined
-    ? logGenerationMissing({ key, generation: state.gen })
-    : undefined;
+function firstFault(
+  { key, gen, committed: offset, end }: KeyState,
+  generation: GenerationFile | undefined,
+): MillraceError | undefined {
+  if (offset > end) return offsetBeyondLog({ key, offset, end });
+  return generation === undefined ? logGenerationMissing({ key, generation: gen }) : undefined;
 }
 
 /**
@@ -204,27 +211,12 @@ async function withoutRecord(engine: Engine, key: Key): Promise<KeyState | undef
   state.session = generation.session_id;
   state.isOpen = true;
   state.hasFolder = true;
+  describe(state, generation);
   state.cursor = generation.cursor;
-  state.baseCursor = generation.cursor;
   state.cursorText = JSON.stringify(generation.cursor);
   if ((await engine.files.logEnd(state)) === state.base) return undefined;
   if (state.gen === 0) return state;
   throw offsetCorrupt({ key, reason: `it is missing beside generation ${state.gen} of the log` });
-}
-
-/** The description of the newest log generation that has a log: a switch that was given up has none yet. */
-async function findGeneration(engine: Engine, key: Key): Promise<GenerationFile | undefined> {
-  const entries = await engine.files.otherGenerations(key, undefined);
-  const logs = new Set(entries.filter(({ kind }) => kind === 'log').map(({ gen }) => gen));
-  const described = entries
-    .filter(({ kind }) => kind === 'description')
-    .map(({ gen }) => gen)
-    .toSorted((a, b) => Number(logs.has(b)) - Number(logs.has(a)) || b - a);
-  for (const gen of described) {
-    const found = await engine.files.readGeneration(key, gen);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 /**
@@ -238,8 +230,8 @@ async function withoutSoundRecord(engine: Engine, key: Key): Promise<KeyState> {
   const epoch = generation?.epoch ?? row?.epoch ?? engine.options.chance.uuid();
   const ordinal = generation?.ordinal ?? row?.ordinal ?? 0;
   const state = newKeyState(key, epoch, ordinal, engine.table.memory);
-  state.gen = generation?.gen ?? 0;
-  state.base = generation?.base ?? 0;
+  describe(state, generation);
+  await placeLog(engine, state, generation, row);
   state.workspace = names.workspace;
   state.session = names.session_id;
   state.owner = row?.owner ?? null;
@@ -253,6 +245,22 @@ async function withoutSoundRecord(engine: Engine, key: Key): Promise<KeyState> {
   state.floor = engine.isRecovered ? engine.journal.durableSequence : engine.journal.mark;
   if (row !== undefined && row.epoch === epoch) takeRow(state, row);
   return state;
+}
+
+/**
+ * Where the log lies. Of a later generation that nobody describes it is not known where it begins, only that it is not behind the row's position: no
+ * way out applies then (only its files from a backup), and no position is given twice.
+ */
+async function placeLog(
+  engine: Engine,
+  state: KeyState,
+  generation: GenerationFile | undefined,
+  row: KeyRow | undefined,
+): Promise<void> {
+  state.gen = generation?.gen ?? (await newestGeneration(engine, state.key));
+  const isOfRow = row !== undefined && row.epoch === state.epoch;
+  const lowest = state.gen > 0 && isOfRow ? (parsePosition(row.position)?.offset ?? 0) : 0;
+  state.base = generation?.base ?? lowest;
 }
 
 function takeRow(state: KeyState, row: KeyRow): void {

@@ -92,6 +92,13 @@ export function describeState(name: string, makeHarness: () => Promise<StateHarn
         expect(store.getEpoch(key, 0)).toBeUndefined();
       }));
 
+    it('tells how far a checkpoint has come, a new store that it holds nothing', () =>
+      withStore(async (store) => {
+        expect(store.checkpointedThrough()).toBe(0);
+        await store.write(testPermit(), [{ table: 'checkpoint', through: 17 }]);
+        expect(store.checkpointedThrough()).toBe(17);
+      }));
+
     it('applies the writes of one call in order, the last one counting', () =>
       withStore(async (store) => {
         const progress = { epoch: 'e', indexedThrough: 12 };

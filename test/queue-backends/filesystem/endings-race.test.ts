@@ -144,6 +144,7 @@ function withoutCursors(inner: StateStore): StateStore {
     getDedup: (key, id) => inner.getDedup(key, id),
     getProgress: (key) => inner.getProgress(key),
     getEpoch: (key, ordinal) => inner.getEpoch(key, ordinal),
+    checkpointedThrough: () => inner.checkpointedThrough(),
     rowKeys: (page) => inner.rowKeys(page),
     forgetIds: (permit, key, before) => inner.forgetIds(permit, key, before),
     write: (permit, writes) => inner.write(permit, writes),

@@ -1,0 +1,38 @@
+import type { KeyGuard } from '#queue';
+import { evidenceKept } from '#signals';
+import type { Engine } from '../engine.ts';
+import { readLetters } from '../session/dead-file.ts';
+import { loadState } from '../session/load-key.ts';
+
+/** Dead letters that a key's books count, and those that its files hold: different where a file was lost, emptied or changed. */
+export interface LetterGap {
+  readonly counted: number;
+  readonly found: number;
+  /** Epoch ms. */
+  readonly since: number;
+}
+
+/**
+ * Compares the dead letters of a key with its books. Nothing is drained by them, so the key goes on; but a dead letter is an acknowledged event, so that
+ * one is gone is told until its file is put back (P4, ING-414).
+ */
+export async function countLetters(engine: Engine, guard: KeyGuard): Promise<void> {
+  const { key } = guard;
+  const state = await loadState(engine, guard);
+  while (state?.commitInFlight !== undefined) await state.commitInFlight;
+  const counted = (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
+  const letters = await readLetters(engine, key, state);
+  const found = letters
+    .filter(({ outcome }) => outcome.kind === 'live')
+    .reduce((sum, { records = 1 }) => sum + records, 0);
+  const known = engine.letterGaps.get(key);
+  if (counted === found) {
+    engine.letterGaps.delete(key);
+    return;
+  }
+  const since = known?.since ?? engine.options.clock.now();
+  engine.letterGaps.set(key, { counted, found, since });
+  if (known?.counted === counted && known.found === found) return;
+  const reason = `the books of ${key} count ${counted} dead letters, its dead.jsonl and dead.*.jsonl hold ${found}: restore them from a backup`;
+  evidenceKept.publish(() => ({ path: engine.files.folderOf(key), reason }));
+}
