@@ -19,7 +19,8 @@ export interface LetterGap {
 export async function countLetters(engine: Engine, guard: KeyGuard): Promise<void> {
   const { key } = guard;
   const state = await loadState(engine, guard);
-  while (state?.commitInFlight !== undefined) await state.commitInFlight;
+  // The caller holds the key's lock, so that no other commit follows.
+  await state?.commitInFlight;
   const counted = (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
   const letters = await readLetters(engine, key, state);
   const found = letters

@@ -20,7 +20,6 @@ import {
   offsetPath,
   seen,
   settled,
-  stopped,
 } from './stopped-key.ts';
 
 const second = `${folder}/generation.000001.json`;
