@@ -208,9 +208,35 @@ export const configSchema = {
   },
   'graph.store': {
     kind: 'choice',
-    choices: ['embedded'],
+    choices: ['embedded', 'neo4j'],
     default: 'embedded',
-    help: 'where the graph lives',
+    help: 'where the graph lives: in a file of the root, or in a Neo4j server (docs/neo4j.md)',
+  },
+  'graph.neo4j.url': {
+    kind: 'text',
+    default: 'bolt://127.0.0.1:7687',
+    help: 'address of the Neo4j server: bolt://, neo4j://, with +s for TLS',
+  },
+  'graph.neo4j.user': {
+    kind: 'text',
+    default: null,
+    help: 'user of the Neo4j server; without it no credentials are shown',
+  },
+  'graph.neo4j.password': {
+    kind: 'text',
+    default: null,
+    help: 'password of that user; better in the environment or in password_file than in this file',
+    isSecret: true,
+  },
+  'graph.neo4j.password_file': {
+    kind: 'text',
+    default: null,
+    help: 'file that holds the password, read at each start; goes before password',
+  },
+  'graph.neo4j.database': {
+    kind: 'text',
+    default: null,
+    help: "database of the Neo4j server; without it the server's default one",
   },
   'graph.spill_bytes': {
     kind: 'size',

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import { backupFailed } from '#backup';
 import type { Chance, Clock } from '#base';
 import type { Config } from '#config';
 import type { CopySource, Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
 import type { GraphDigest, GraphStore } from '#graph';
-import { openEmbeddedGraph, type EmbeddedGraphStore } from '#graph/embedded';
+import { openEmbeddedGraph, type GraphSnapshot } from '#graph/embedded';
+import { openNeo4jGraph } from '#graph/neo4j';
 import { openLocalObjects, type ObjectStore } from '#objects';
 import {
   openQueue,
@@ -28,6 +30,7 @@ import type { Key } from '#record';
 import type { BoundRoot } from '#roots';
 import { openGuardedState, type LmdbState, type StateLoss } from '#state';
 import type { Closers } from './closers.ts';
+import { keepMetGraph, neo4jSettings, readMetGraph } from './neo4j-settings.ts';
 import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
 
 /** The stores of a root, open and recovered. */
@@ -90,16 +93,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   closers.add('state', () => state.close());
   const objects = await openLocalObjects({ directory: layout.objects, disk, chance, names });
   closers.add('objects', () => objects.close());
-  const { totalBytes } = await disk.space(layout.root);
-  const graph = await openEmbeddedGraph({
-    walBytesMax: graphWalBytes(totalBytes),
-    path: join(layout.graph, 'graph.db'),
-    rootId,
-    spillBytes: config['graph.spill_bytes'],
-    clock,
-    chance,
-    permit,
-  });
+  const { graph, pin } = await openGraph(needs);
   closers.add('graph', () => graph.close());
   const queue = await openQueue(filesystemPlug, {
     directory: layout.queue,
@@ -131,7 +125,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     expectedGraphId: bond.graphId ?? graph.graphId,
     losses: await guarded.losses(),
     checkpoint: () => queue.checkpoint(),
-    snapshot: (signal) => snapshotStores(queue, graph, state, signal),
+    snapshot: (signal) => snapshotStores(queue, pin, state, signal),
     forgetIds: (key, eventIds) =>
       state.write(
         permit,
@@ -141,16 +135,62 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   };
 }
 
+interface OpenedGraphStore {
+  readonly graph: GraphStore;
+  /** The graph as it is now, to be copied while it goes on. */
+  pin(): Promise<GraphSnapshot>;
+}
+
+async function openGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
+  const { config, root, permit, disk, clock, chance } = needs;
+  const { layout, marker } = root;
+  const rootId = marker.storageRootId;
+  const spillBytes = config['graph.spill_bytes'];
+  if (config['graph.store'] === 'neo4j') return openServerGraph(needs);
+  const { totalBytes } = await disk.space(layout.root);
+  const graph = await openEmbeddedGraph({
+    walBytesMax: graphWalBytes(totalBytes),
+    path: join(layout.graph, 'graph.db'),
+    rootId,
+    spillBytes,
+    clock,
+    chance,
+    permit,
+  });
+  return { graph, pin: () => graph.snapshot() };
+}
+
+/** A server that does not answer is no reason not to start, once its graph has been met: events are taken, and wait in the queue. */
+async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
+  const { config, root, permit, disk, names, clock, chance } = needs;
+  const metPath = join(root.layout.graph, 'neo4j.json');
+  const graph = await openNeo4jGraph({
+    ...(await neo4jSettings(config, disk)),
+    rootId: root.marker.storageRootId,
+    spillBytes: config['graph.spill_bytes'],
+    known: await readMetGraph(disk, metPath),
+    clock,
+    chance,
+    permit,
+  });
+  await keepMetGraph(disk, metPath, names, graph);
+  const reason = 'the graph is in Neo4j: back it up there (docs/neo4j.md)';
+  return {
+    graph,
+    pin: () => Promise.reject(backupFailed({ path: root.layout.root, reason })),
+  };
+}
+
 /** Journal and graph are pinned one after the other; between them nothing changes that is in both. */
 async function snapshotStores(
   queue: FilesystemQueue,
-  graph: EmbeddedGraphStore,
+  pin: OpenedGraphStore['pin'],
   state: LmdbState,
   signal: AbortSignal,
 ): Promise<StoreSnapshot> {
   const taken = await queue.snapshot(signal);
   try {
-    const pinned = await graph.snapshot();
+    const pinned = await pin();
     return {
       totals: taken.totals,
       async copyState(directory) {

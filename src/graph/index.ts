@@ -2,7 +2,7 @@
  * graph: what a graph store promises, and the words in which a fold speaks to it.
  *
  * Lives here: mutations, merge and derivation rules (pure), canonical form and digest, named queries, the GraphStore socket.
- * Not here: engines; they are the plugs graph/embedded and, later, graph/neo4j.
+ * Not here: engines; they are the plugs graph/embedded and graph/neo4j.
  * Promises: P3, P5, P6, P12.
  * May call: base, record, fence. Called by: handlers, drain, ops, daemon.
  */

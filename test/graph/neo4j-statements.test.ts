@@ -41,7 +41,16 @@ const values: fc.Arbitrary<PropertyValue> = fc.oneof(
 );
 const names = fc.oneof(
   fc.string(),
-  fc.constantFrom('node_id', 'workspace', '_millrace', '__proto__', 'occurred_at', '', 'a\u0000'),
+  fc.constantFrom(
+    'node_id',
+    'workspace',
+    '_millrace',
+    '__proto__',
+    'occurred_at',
+    'session_id',
+    '',
+    'a\u0000',
+  ),
 );
 const properties = fc.dictionary(names, values, { noNullPrototype: true, maxKeys: 6 });
 const labels = fc.dictionary(

@@ -7,7 +7,7 @@ import { spillBytes } from '../support/graph-fixtures.ts';
 
 /** The server of this run (test/services/run.ts). */
 export function neo4jUri(): string {
-  const uri = process.env['MILLRACE_TEST_NEO4J'];
+  const uri = process.env['TEST_NEO4J_URL'];
   if (uri === undefined) throw new Error('no server: run "npm run test:services"');
   return uri;
 }
@@ -43,7 +43,7 @@ export async function emptyNeo4j(uri: string = neo4jUri()): Promise<void> {
 }
 
 export const neo4jPlug: GraphPlug = {
-  hasQueries: false,
+  hasQueries: true,
   async makeHarness(): Promise<GraphHarness> {
     await emptyNeo4j();
     let store: GraphStore | undefined;

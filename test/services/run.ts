@@ -44,11 +44,11 @@ const suites: readonly ServiceSuite[] = [
   },
   {
     needs: `Neo4j ${neo4jVersion} (java, mvn and a Maven registry)`,
-    files: ['test/services/neo4j-contract.test.ts'],
+    files: ['test/services/neo4j-contract.test.ts', 'test/services/neo4j-daemon.test.ts'],
     missing: cannotFetchNeo4j,
     async start() {
       const { uri, dispose } = await startNeo4j();
-      return { env: { MILLRACE_TEST_NEO4J: uri }, dispose };
+      return { env: { TEST_NEO4J_URL: uri }, dispose };
     },
   },
 ];

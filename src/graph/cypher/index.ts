@@ -4,6 +4,6 @@
  * Lives here: words, tree, compiler and evaluator of the subset; pure over a GraphView, which a store gives.
  * Not here: SQL, threads, limits of a door. Clauses that write are refused by name and place.
  */
-export { CypherRunner, type CypherLimits, type CypherRequest } from './run-cypher.ts';
+export { checkCypher, CypherRunner, type CypherLimits, type CypherRequest } from './run-cypher.ts';
 export type { Budget, Direction, GraphView, Neighbour } from './view.ts';
 export { CypherMap, valueOf, type NodeValue, type RelationshipValue } from './values.ts';

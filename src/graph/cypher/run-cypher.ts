@@ -1,6 +1,7 @@
 import type { Clock } from '#base';
 import { queryTimeout, queryTooLarge } from '../errors.ts';
 import type { QueryResult } from '../store.ts';
+import type { Query } from './ast.ts';
 import { compilePatternPredicate, compileShortestPath } from './compile-match.ts';
 import { compileQuery, compileSubquery, type CompiledQuery } from './compile-query.ts';
 import { parseCypher } from './parse-query.ts';
@@ -33,6 +34,15 @@ const inner: InnerCompilers = {
   shortestPath: compileShortestPath,
   subquery: compileSubquery,
 };
+
+/** The tree of a query that means something: names are bound, functions known. CYPHER_INVALID or CYPHER_UNSUPPORTED, with line and column. */
+export function checkCypher(text: string): {
+  readonly query: Query;
+  readonly compiled: CompiledQuery;
+} {
+  const query = parseCypher(text);
+  return { query, compiled: compileQuery(query, new Source(text, inner), new Scope()) };
+}
 
 /** Compiles once per text, runs within its limits. */
 export class CypherRunner {
@@ -69,7 +79,7 @@ export class CypherRunner {
   #compile(text: string): CompiledQuery {
     const known = this.#compiled.get(text);
     this.#compiled.delete(text);
-    const compiled = known ?? compileQuery(parseCypher(text), new Source(text, inner), new Scope());
+    const compiled = known ?? checkCypher(text).compiled;
     this.#compiled.set(text, compiled);
     const [oldest] = this.#compiled.keys();
     if (this.#compiled.size > compiledMax && oldest !== undefined) this.#compiled.delete(oldest);

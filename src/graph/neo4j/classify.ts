@@ -64,12 +64,20 @@ function isAway(code: string): boolean {
   );
 }
 
+/** The server ended a transaction because of the limit that it was given. */
+export function isTimedOut(error: unknown): boolean {
+  const code = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined);
+  return code?.includes('TransactionTimedOut') === true;
+}
+
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== 'Neo4jError' || !('code' in error))
     return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** Of a failed connection the platform's word alone: the driver adds advice of a paragraph. */
 function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? text;
+  const [line = text] = text.split('\n', 1);
+  return line.split('Caused by: ').at(-1) ?? line;
 }

@@ -82,8 +82,15 @@ export class Neo4jLink {
   }
 
   /** Rows as they come, never more of them in memory than a few thousand. Outside of any transaction of ours. */
-  async *stream(statement: Statement, timeoutMs: number): AsyncGenerator<Row> {
+  async *stream(
+    statement: Statement,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Row> {
     const session = this.#session('READ', 2_000);
+    // To close a session resets its connection, which ends the statement at once.
+    const onAbort = (): void => void session.close().catch(() => undefined);
+    signal?.addEventListener('abort', onAbort, { once: true });
     try {
       const result = session.run(statement.text, statement.parameters, { timeout: timeoutMs });
       for await (const record of result) yield record.toObject();
@@ -91,6 +98,7 @@ export class Neo4jLink {
     } catch (error) {
       throw this.#classified(error);
     } finally {
+      signal?.removeEventListener('abort', onAbort);
       await session.close().catch(() => undefined);
     }
   }

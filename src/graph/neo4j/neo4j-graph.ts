@@ -1,8 +1,11 @@
 import { Gate, isMillraceError, type Chance, type Clock } from '#base';
 import type { FencePermit } from '#fence';
 import type { Key } from '#record';
-import { graphMismatch, queryUnknown } from '../errors.ts';
+import { graphMismatch, queryTimeout } from '../errors.ts';
 import type { AnyPart } from '../packed-part.ts';
+import { bindParameters } from '../queries/bind-parameters.ts';
+import { namedQuery } from '../queries/named-queries.ts';
+import { limitParameter } from '../queries/named-query.ts';
 import type {
   AppliedRow,
   CypherQuery,
@@ -12,10 +15,13 @@ import type {
   QueryResult,
   WhichRows,
 } from '../store.ts';
+import { isTimedOut } from './classify.ts';
 import { statement } from './cypher.ts';
+import { Neo4jCypherReader } from './cypher-reader.ts';
 import { digestOf, exportChunks, Spool, statsOf } from './export.ts';
 import { adoptRows, applyGroup, armKeys, liveMark, readRows, unpackGroup } from './group-writer.ts';
 import { Neo4jLink, type Neo4jAddress, type Transaction } from './link.ts';
+import { runNamedQuery } from './named-queries.ts';
 import { prepareDatabase, type OpenedGraph } from './schema.ts';
 
 export type { Neo4jAddress } from './link.ts';
@@ -38,6 +44,7 @@ export interface Neo4jGraphOptions extends Neo4jAddress {
   readonly writeTimeLimitMs?: number;
 }
 
+const queryTimeLimitMsDefault = 5_000;
 const writeTimeLimitMsDefault = 120_000;
 const statsTimeLimitMs = 120_000;
 
@@ -121,6 +128,7 @@ class Neo4jGraph implements GraphStore {
   readonly spillBytes: number;
   readonly #options: Neo4jGraphOptions;
   readonly #link: Neo4jLink;
+  readonly #cypher: Neo4jCypherReader;
   readonly #opening: Opening;
   /** Writers pass; who wants the graph of one instant holds it, because Neo4j has no snapshots. */
   readonly #gate = new Gate();
@@ -135,6 +143,7 @@ class Neo4jGraph implements GraphStore {
     this.spillBytes = spillBytes;
     this.#options = options;
     this.#link = link;
+    this.#cypher = new Neo4jCypherReader(link, options.clock);
     this.#opening = opening;
   }
 
@@ -190,13 +199,21 @@ class Neo4jGraph implements GraphStore {
     await scanning;
   }
 
-  query(name: string): Promise<QueryResult> {
-    return Promise.reject(queryUnknown({ name, known: [] }));
+  async query(name: string, parameters: Readonly<Record<string, unknown>>): Promise<QueryResult> {
+    const bindings = bindParameters(namedQuery(name), parameters);
+    const limit = Number(bindings['limit'] ?? limitParameter.default);
+    const timeLimitMs = this.#options.queryTimeLimitMs ?? queryTimeLimitMsDefault;
+    await this.#opening.whole();
+    try {
+      return await this.#link.read((tx) => runNamedQuery(tx, name, bindings, limit), timeLimitMs);
+    } catch (error) {
+      throw isTimedOut(error) ? queryTimeout({ name, limitMs: timeLimitMs }) : error;
+    }
   }
 
-  cypher({ text }: CypherQuery): Promise<QueryResult> {
-    const name = text.slice(0, 20);
-    return Promise.reject(queryUnknown({ name, known: [] }));
+  async cypher(query: CypherQuery, signal: AbortSignal): Promise<QueryResult> {
+    await this.#opening.whole();
+    return this.#cypher.run(query, signal);
   }
 
   async probe(): Promise<void> {

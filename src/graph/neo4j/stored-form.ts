@@ -36,7 +36,7 @@ interface HiddenNode {
 
 export function nodeForm(id: string, state: NodeState): StoredForm {
   const visible = nativeProperties(visibleProperties(state), reservedNames);
-  const hidden = hiddenOf(id, state, oddOf(state.properties, reservedNames));
+  const hidden = hiddenOf(state, impliedOwner(id, visible), oddOf(state.properties, reservedNames));
   return {
     labels: [...state.labels.keys()],
     properties: withHidden(visible, hidden),
@@ -60,7 +60,7 @@ export function nodeState(
       ? labels.filter((name) => name !== nodeLabel).map((name) => [name, labelSource.owner])
       : Object.entries(hidden.labels);
   return {
-    owner: hidden.owner === undefined ? ownerInId(id) : hidden.owner,
+    owner: hidden.owner === undefined ? impliedOwner(id, stored) : hidden.owner,
     isWritten: hidden.stub !== true,
     labels: new Map(sources),
     properties: fromEntries(written, hidden.odd),
@@ -122,7 +122,7 @@ export function formDifference(
   return isEqual ? undefined : { set, add, drop };
 }
 
-function hiddenOf(id: string, state: NodeState, odd: Properties | undefined): HiddenNode {
+function hiddenOf(state: NodeState, owner: string, odd: Properties | undefined): HiddenNode {
   const sources = [...state.labels];
   const isPlain = sources.every(
     ([name, source]) => source === labelSource.owner && name !== nodeLabel,
@@ -130,7 +130,7 @@ function hiddenOf(id: string, state: NodeState, odd: Properties | undefined): Hi
   const derivedNames = Object.keys(state.derived);
   const own = derivedNames.filter((name) => Object.hasOwn(state.properties, name));
   return {
-    ...(state.owner === ownerInId(id) ? {} : { owner: state.owner }),
+    ...(state.owner === owner ? {} : { owner: state.owner }),
     ...(state.isWritten ? {} : { stub: true as const }),
     ...(isPlain ? {} : { labels: Object.fromEntries(sources) }),
     ...(derivedNames.length === 0 ? {} : { derived: state.derived }),
@@ -139,9 +139,10 @@ function hiddenOf(id: string, state: NodeState, odd: Properties | undefined): Hi
   };
 }
 
-/** The session whose id begins a node's id, where it stands there unescaped. */
-function ownerInId(id: string): string {
-  return id.split('::', 1)[0] ?? id;
+/** The owner of nearly all nodes: the session that they name, else the one whose id begins theirs. */
+function impliedOwner(id: string, stored: Readonly<Record<string, unknown>>): string {
+  const session = stored['session_id'];
+  return typeof session === 'string' ? session : (id.split('::', 1)[0] ?? id);
 }
 
 function nativeProperties(properties: Properties, reserved: ReadonlySet<string>): NativeProperties {

@@ -8,7 +8,7 @@ import {
 } from './named-query.ts';
 
 /** Edges that lead from a whole to its parts, and from a session to its children. */
-const treeTypes = [
+export const treeTypes: readonly string[] = [
   'HAS_EXECUTION',
   'HAS_PART',
   'HAS_TOOL_CALL',
@@ -21,7 +21,7 @@ const treeTypes = [
 ];
 
 /** Labels that name the kind of a node, the telling ones first. */
-const kinds = [
+export const treeKinds: readonly string[] = [
   'Session',
   'OrchestratorRun',
   'Iteration',
@@ -37,7 +37,7 @@ const kinds = [
 ];
 
 const typeNames = treeTypes.map((type) => `'${type}'`).join(', ');
-const kindNames = kinds.map((kind) => `'${kind}'`).join(', ');
+const kindNames = treeKinds.map((kind) => `'${kind}'`).join(', ');
 const began = (node: string): string =>
   `coalesce(${timeProperty('started_at', node)}, ${timeProperty('occurred_at', node)})`;
 
