@@ -2,6 +2,7 @@ import { createAccess, openTokenStore, type Access, type TokenStore } from '#acc
 import { assert } from '#base';
 import { parseAddress } from '#config';
 import { openControlDatabase, type ControlDatabase } from '#control';
+import { createConsole } from '#console';
 import { armFailpoints, openFilesMax } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
 import { createHttpServer, type HttpServer } from '#http';
@@ -132,6 +133,7 @@ async function openDoor(
     metrics,
     batchBytesMax: config['ingest.max_batch_bytes'],
     connectionsMax: ground.openFiles.connectionsMax,
+    console: createConsole({ disk: ground.disk }),
     health: () =>
       healthOf(ground.phase.phase, progress.context?.ledger.trouble() ?? [], [
         ...(progress.context?.drain.status().trouble ?? []),

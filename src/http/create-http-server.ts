@@ -5,6 +5,7 @@ import { draining } from '#queue';
 import { daemonNoticed } from '#signals';
 import { checkBrowser } from './admit-request.ts';
 import { answerClientError } from './client-error.ts';
+import { addConsoleRoutes } from './console-routes.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
 import { EventDoor } from './event-door.ts';
 import { addEventRoutes, isPlainEvents } from './event-routes.ts';
@@ -49,6 +50,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.register((inner, _, done) => {
     addVerbRoutes(inner, options, stopping.signal);
     addProbeRoutes(inner, options);
+    if (options.console !== undefined) addConsoleRoutes(inner, options.console, options);
     done();
   });
   if (options.connectionsMax !== undefined)

@@ -1,5 +1,6 @@
 import type { Access } from '#access';
 import type { Chance, Clock } from '#base';
+import type { Console } from '#console';
 import type { Ingest } from '#ingest';
 import type { OpsContext, Verb } from '#ops';
 import type { Health } from './health.ts';
@@ -12,6 +13,8 @@ export interface HttpServerOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly health: () => Health;
+  /** Pages at `/`; none where it is not given. */
+  readonly console?: Console;
   readonly metrics: { readonly contentType: string; metricsText(): Promise<string> };
   /** `ingest.max_batch_bytes`. */
   readonly batchBytesMax: number;

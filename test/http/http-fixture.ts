@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { createAccess, openTokenStore, type NewToken, type TokenStore } from '#access';
 import { systemClock } from '#base';
+import type { Console } from '#console';
 import { memoryDisk, stagingNames } from '#disk';
 import { createHttpServer, type Health, type HttpServer, type HttpTimeouts } from '#http';
 import { defineStreamVerb, defineVerb, type Caller, type OpsContext, type Verb } from '#ops';
@@ -55,6 +56,7 @@ export interface HttpBenchOptions extends BenchOptions {
   /** What verbs run in; the test's own need nothing. */
   readonly context?: OpsContext;
   readonly timeouts?: Partial<HttpTimeouts>;
+  readonly console?: Console;
 }
 
 const wellHealth: Health = { state: 'ready', isLive: true, isReady: true, reasons: [] };
@@ -90,6 +92,7 @@ export async function httpBench(options: HttpBenchOptions = {}): Promise<HttpBen
     },
     batchBytesMax: options.limits?.batchBytesMax ?? 1024 * 1024,
     ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
+    ...(options.console === undefined ? {} : { console: options.console }),
   });
   return {
     ...bench,

@@ -25,6 +25,7 @@ const rooms = [
   'backup',
   'legacy',
   'ops',
+  'console',
   'http',
   'daemon',
   'lab',

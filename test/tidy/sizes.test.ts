@@ -10,9 +10,10 @@ const longFiles: Readonly<Record<string, number>> = {
 };
 const longFunctions: Readonly<Record<string, number>> = {};
 
-const sources = listFiles('src', 'queue-backends', 'bench', 'test').filter((path) =>
-  path.endsWith('.ts'),
-);
+const sources = [
+  ...listFiles('src', 'queue-backends', 'bench', 'test').filter((path) => path.endsWith('.ts')),
+  ...listFiles('console').filter((path) => path.endsWith('.js')),
+];
 
 interface FunctionSize {
   readonly name: string;

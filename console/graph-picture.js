@@ -1,0 +1,205 @@
+/** The canvas of a graph: shapes, layout, panning and zooming. It knows nothing of the API. */
+import { h, themeColor } from './dom.js';
+import { colorOf, kindOf, nameOf } from './kinds.js';
+import cytoscape from './vendor/cytoscape.js';
+
+/** @typedef {import('./graph-view.js').GraphNode} GraphNode */
+
+/** Above this a force layout takes seconds. */
+const forceMost = 250;
+
+/**
+ * @param {object} what
+ * @param {string} what.label
+ * @param {AbortSignal} what.signal
+ * @param {(key: string) => void} what.onChoose
+ * @param {(key: string) => void} what.onExpand
+ */
+export function graphPicture({ label, signal, onChoose, onExpand }) {
+  const canvas = h('div.graph-canvas', {
+    tabindex: '0',
+    role: 'application',
+    'aria-label': `${label}. Arrow keys pan, plus and minus zoom, 0 fits, Tab goes to the list of nodes beside it.`,
+  });
+  const cy = cytoscape({
+    headless: true,
+    styleEnabled: true,
+    style: styles(),
+    minZoom: 0.1,
+    maxZoom: 3,
+    boxSelectionEnabled: false,
+  });
+  const picture = {
+    canvas,
+    fit: () => void cy.animate({ fit: { eles: cy.elements(), padding: 30 }, duration: 150 }),
+    arrange: () => void cy.layout(layoutOf(cy)).run(),
+    /** @param {number} by */
+    zoom: (by) =>
+      void cy.zoom({
+        level: cy.zoom() * by,
+        renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 },
+      }),
+    /** @param {any[]} elements those that are there already are left alone */
+    add: (elements) => {
+      const fresh = elements.filter(({ data }) => cy.getElementById(data.id).empty());
+      cy.add(fresh);
+      return fresh.length;
+    },
+    edgeCount: () => cy.edges().length,
+    /** @param {string} key */
+    mark: (key) => {
+      cy.elements().removeClass('chosen');
+      cy.getElementById(key).addClass('chosen');
+    },
+  };
+  cy.on('tap', 'node', (/** @type {any} */ event) => onChoose(event.target.id()));
+  cy.on('dbltap', 'node', (/** @type {any} */ event) => onExpand(event.target.id()));
+  canvas.addEventListener('keydown', (event) => onKey(event, cy, picture));
+  keepInPlace(cy, canvas, picture.arrange, signal);
+  return picture;
+}
+
+/**
+ * The canvas gets its size when it comes into the page, and follows it.
+ *
+ * @param {any} cy
+ * @param {HTMLElement} canvas
+ * @param {() => void} arrange
+ * @param {AbortSignal} signal
+ */
+function keepInPlace(cy, canvas, arrange, signal) {
+  let isMounted = false;
+  const observer = new ResizeObserver(() => {
+    if (!canvas.isConnected) return;
+    if (isMounted) {
+      cy.resize();
+      return;
+    }
+    isMounted = true;
+    cy.mount(canvas);
+    cy.style(styles());
+    arrange();
+  });
+  observer.observe(canvas);
+  signal.addEventListener('abort', () => {
+    observer.disconnect();
+    cy.destroy();
+  });
+}
+
+/**
+ * @param {string} workspace
+ * @param {string} id
+ */
+export function keyOf(workspace, id) {
+  return `${workspace}\n${id}`;
+}
+
+/**
+ * @param {GraphNode} node
+ * @returns {any}
+ */
+export function nodeElement(node) {
+  const kind = kindOf(node.labels);
+  const sizes = { Session: 34, Event: 14 };
+  const size = /** @type {Record<string, number>} */ (sizes)[kind.label] ?? 24;
+  const data = {
+    id: keyOf(node.workspace, node.id),
+    name: nameOf(node),
+    color: colorOf(kind),
+    size,
+  };
+  return { group: 'nodes', data };
+}
+
+/**
+ * @param {string} workspace
+ * @param {import('./graph-view.js').GraphEdge} edge
+ * @returns {any}
+ */
+export function edgeElement(workspace, { from, type, to }) {
+  const [source, target] = [keyOf(workspace, from), keyOf(workspace, to)];
+  return { group: 'edges', data: { id: `${source}\n${type}\n${target}`, source, target, type } };
+}
+
+/** @returns {any} */
+function styles() {
+  const outline = { 'text-outline-width': 2, 'text-outline-color': themeColor('surface') };
+  return [
+    {
+      selector: 'node',
+      style: {
+        'background-color': 'data(color)',
+        width: 'data(size)',
+        height: 'data(size)',
+        label: 'data(name)',
+        color: themeColor('text'),
+        'font-size': 11,
+        'font-family': 'system-ui, sans-serif',
+        'text-valign': 'bottom',
+        'text-margin-y': 3,
+        'min-zoomed-font-size': 7,
+        ...outline,
+      },
+    },
+    {
+      selector: 'edge',
+      style: {
+        width: 1.2,
+        'line-color': themeColor('line'),
+        'target-arrow-color': themeColor('quiet'),
+        'target-arrow-shape': 'triangle',
+        'arrow-scale': 0.8,
+        'curve-style': 'bezier',
+        label: 'data(type)',
+        'font-size': 8,
+        color: themeColor('quiet'),
+        'text-rotation': 'autorotate',
+        // Names of edges are read when one looks closer: from afar they only cover each other.
+        'min-zoomed-font-size': 10,
+        ...outline,
+      },
+    },
+    { selector: '.chosen', style: { 'border-width': 4, 'border-color': themeColor('text') } },
+  ];
+}
+
+/** @param {any} cy */
+function layoutOf(cy) {
+  if (cy.nodes().length > forceMost)
+    return { name: 'concentric', animate: false, padding: 30, minNodeSpacing: 12 };
+  return {
+    name: 'cose',
+    animate: false,
+    padding: 30,
+    nodeRepulsion: () => 9000,
+    idealEdgeLength: () => 70,
+    nodeOverlap: 12,
+    componentSpacing: 60,
+    numIter: 800,
+  };
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {any} cy
+ * @param {{ fit: () => void, zoom: (by: number) => void }} picture
+ */
+function onKey(event, cy, { fit, zoom }) {
+  const step = 60;
+  /** @type {Record<string, () => void>} */
+  const acts = {
+    ArrowLeft: () => cy.panBy({ x: step, y: 0 }),
+    ArrowRight: () => cy.panBy({ x: -step, y: 0 }),
+    ArrowUp: () => cy.panBy({ x: 0, y: step }),
+    ArrowDown: () => cy.panBy({ x: 0, y: -step }),
+    '+': () => zoom(1.3),
+    '=': () => zoom(1.3),
+    '-': () => zoom(1 / 1.3),
+    0: fit,
+  };
+  const done = acts[event.key];
+  if (done === undefined || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  done();
+}
