@@ -1,7 +1,7 @@
 import type { Chance, Clock, Gate } from '#base';
 import type { Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
-import type { KeyLocks, QueueLimits } from '#queue';
+import type { KeyLocks, QueueLimits, QueueTrouble } from '#queue';
 import type { Key } from '#record';
 import type { StateStore } from '#state';
 import type { Filler } from './session/filler.ts';
@@ -103,6 +103,8 @@ export interface Engine {
   readTrouble:
     | { readonly error: unknown; readonly since: number; readonly lastMs: number }
     | undefined;
+  /** Losses that a start has found, until an operator removes what tells of them. */
+  readonly notes: readonly QueueTrouble[];
   /** Keys whose files do not hold the dead letters that their books count. */
   readonly letterGaps: Map<Key, LetterGap>;
   /** No step of recovery is left: what a load finds behind a checkpointed end may be taken in. */

@@ -28,6 +28,7 @@ export function createGraphBond(
       }
       return found;
     },
+    checkpointedKeys: (page) => checkpointedKeys(engine, page),
     bondedKey: (key) => bondedKey(engine, key),
     async forgetApplied(keys) {
       // Frames that a start would replay bring their ids back: none may be left of these keys.
@@ -49,6 +50,16 @@ function keysAfter(engine: Engine, after: Key | undefined, limit: number): reado
   for (const { key, isOpen } of engine.table.values())
     if (isOpen && (after === undefined || key > after)) keys.add(key);
   return [...keys].toSorted().slice(0, limit);
+}
+
+function checkpointedKeys(
+  { options: { state } }: Engine,
+  page: { readonly after: Key | undefined; readonly limit: number },
+): readonly BondedKey[] {
+  return state.rowKeys(page).flatMap((key) => {
+    const row = state.getRow(key);
+    return row === undefined ? [] : [{ key, applied: appliedOf(row) }];
+  });
 }
 
 function bondedKey(engine: Engine, key: Key): Promise<BondedKey | undefined> {

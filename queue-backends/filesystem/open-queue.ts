@@ -11,6 +11,7 @@ import {
   type QueueBackend,
   type QueueLedger,
   type QueuePlug,
+  type QueueTrouble,
   assertOwnerThread,
   createKeyLocks,
   draining,
@@ -46,6 +47,7 @@ import { SegmentShelf } from './journal/segment-shelf.ts';
 import { SessionFiles } from './session/session-files.ts';
 import { type QueueSnapshot, takeSnapshot } from './snapshot.ts';
 import { SpaceWatch } from './space-watch.ts';
+import { compareWithState, readNotes } from './state-notes.ts';
 import { StateTable } from './session/state-table.ts';
 import { submitFrame } from './journal/submit.ts';
 import { Upkeep } from './upkeep.ts';
@@ -80,9 +82,9 @@ export async function openFilesystemQueue(given: FilesystemQueueOptions): Promis
   const options = await fitted(given);
   const scan = await scanJournal(options.disk, join(options.directory, 'journal'));
   refuseOlder(options, scan);
-  await tellStateBehind(options, scan);
+  await compareWithState(options, scan);
   await settleJournal(options, scan);
-  const engine = createEngine(options, scan);
+  const engine = createEngine(options, scan, await readNotes(options));
   try {
     await engine.space.look();
     const tenure: TenurePayload = { generation: options.permit.generation, rootId: options.rootId };
@@ -120,17 +122,6 @@ function refuseOlder({ permit }: FilesystemQueueOptions, scan: Scan): void {
     generation: permit.generation,
     mark: scan.highestTenure,
   });
-}
-
-/** Frames that left the journal can't be caught up from: ids and rows of sessions whose logs are gone too are known to nobody (ING-513, ING-610). */
-async function tellStateBehind(
-  { state, onStateBehind }: FilesystemQueueOptions,
-  { mark }: Scan,
-): Promise<void> {
-  const knownThrough = state.checkpointedThrough();
-  const neededThrough = mark?.low ?? 0;
-  if (knownThrough !== undefined && knownThrough < neededThrough)
-    await onStateBehind?.({ knownThrough, neededThrough });
 }
 
 /**
@@ -174,7 +165,11 @@ function createShelf(options: FilesystemQueueOptions, scan: Scan, space: SpaceWa
   });
 }
 
-function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
+function createEngine(
+  options: FilesystemQueueOptions,
+  scan: Scan,
+  notes: readonly QueueTrouble[],
+): Engine {
   const { disk, names, clock, chance, permit, state, directory } = options;
   const table = createKeyLocks({ clock, warnMs: options.lockWarnMs });
   const locks = options.aroundLocks?.(table) ?? table;
@@ -229,6 +224,7 @@ function createEngine(options: FilesystemQueueOptions, scan: Scan): Engine {
     checkpointTrouble: undefined,
     readTrouble: undefined,
     letterGaps: new Map(),
+    notes,
     isRecovered: false,
     isClosing: false,
   };

@@ -35,6 +35,7 @@ export function troubleOf(engine: Engine): readonly QueueTrouble[] {
       'the state store cannot be written',
       'event ids are safe in the journal',
     ),
+    ...engine.notes,
     ...fromLetterGaps(engine),
     ...fromFault(
       engine,

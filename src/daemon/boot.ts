@@ -17,6 +17,7 @@ import { createFront, type Front } from './front.ts';
 import { healthOf } from './health.ts';
 import { metricsSnapshot } from './metrics-snapshot.ts';
 import { planOpenFiles, type OpenFilesPlan } from './settings.ts';
+import { compareGraph } from './compare-graph.ts';
 import { reconcileDead } from './reconcile-dead.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
@@ -221,6 +222,13 @@ function beginWork(
   front.open(work);
   adopting = adoptRestored(ground, stores.bond, work);
   const reconciling = reconcileDead(stores.logs);
+  const comparing = compareGraph({
+    bond: stores.bond,
+    graph: stores.graph,
+    rootId: root.marker.storageRootId,
+    clock,
+    drain: work.drain,
+  });
   const endDegradedWatch = watchDegraded(clock, () => [
     ...stores.queue.trouble().map(degradationOf),
     ...work.drain.status().trouble,
@@ -238,6 +246,7 @@ function beginWork(
     await work.drain.stop(clock.monotonic() + leftMs * drainShare);
   });
   closers.add('ingest', () => work.ingest.stop());
+  closers.add('comparison with the graph', () => comparing.stop());
   closers.add('reconcile of dead letters', () => reconciling.stop());
   closers.add('adopt of a restored graph', () => adopting?.stop());
   closers.add('backup', () => work.backups.stop());

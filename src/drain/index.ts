@@ -12,5 +12,6 @@ export * from './errors.ts';
 export * from './create-drain.ts';
 export * from './adopt-graph.ts';
 export * from './cursor-fold.ts';
+export { suspectKeys, type SuspectDependencies } from './suspect-keys.ts';
 export type { AdoptCause, AdoptChange } from './plan-adopt.ts';
 export type { Fold } from './plan-batch.ts';

@@ -30,6 +30,11 @@ export interface GraphBond {
     readonly after: Key | undefined;
     readonly limit: number;
   }): Promise<readonly BondedKey[]>;
+  /** The same as of each key's last checkpoint, without a look at any of its files: for a pass over all keys, whose finds are looked at again. */
+  checkpointedKeys(page: {
+    readonly after: Key | undefined;
+    readonly limit: number;
+  }): readonly BondedKey[];
   /** Undefined for a key that was never known. */
   bondedKey(key: Key): Promise<BondedKey | undefined>;
   /**

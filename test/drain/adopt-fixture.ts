@@ -144,6 +144,7 @@ export function dyingAt(step: number): LifeOptions['wrap'] {
           return bond.restoredFrom;
         },
         bondedKeys: (page) => bond.bondedKeys(page),
+        checkpointedKeys: (page) => bond.checkpointedKeys(page),
         bondedKey: (key) => bond.bondedKey(key),
         forgetApplied: (keys) => die(() => bond.forgetApplied(keys)),
         bindGraph: (graphId) => die(() => bond.bindGraph(graphId)),

@@ -41,6 +41,12 @@ const cases: readonly Case[] = [
     fates: ['told', 'whole'],
   },
   { what: 'the state store', path: /data\.mdb$/, harms: ['missing', 'empty'], fates: ['told'] },
+  {
+    what: 'the journal',
+    path: /journal\/.*\.wal$/,
+    harms: ['missing', 'empty', 'garbage'],
+    fates: ['stopped', 'told'],
+  },
   { what: 'the marker of the root', path: /^root\.json$/, harms: ['flip'], fates: ['refused'] },
 ];
 

@@ -18,6 +18,7 @@ function over(bond: Bond, replaced: Partial<Bond>): Bond {
       return bond.restoredFrom;
     },
     bondedKeys: (page) => bond.bondedKeys(page),
+    checkpointedKeys: (page) => bond.checkpointedKeys(page),
     bondedKey: (key) => bond.bondedKey(key),
     forgetApplied: (keys) => bond.forgetApplied(keys),
     bindGraph: (graphId) => bond.bindGraph(graphId),

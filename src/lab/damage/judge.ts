@@ -57,6 +57,7 @@ export function nameIn(path: string): string {
   if (path.startsWith('state/')) return 'state/daemon';
   if (path.startsWith('graph/')) return 'graph';
   if (path.startsWith('control/')) return 'control.db';
+  if (path.startsWith('queue/journal/')) return 'the journal';
   return path.split('/').at(-1) ?? path;
 }
 

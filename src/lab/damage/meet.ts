@@ -96,7 +96,7 @@ async function meetDaemon(meeting: Meeting, daemon: ChildDaemon): Promise<Met> {
 
 /** A store of the whole root is an older copy or a new one, and that is told: what it does not know can't be held against any session. */
 function isRootLoss({ words }: Told): boolean {
-  return /STATE_SET_ASIDE|STATE_BEHIND/.test(words);
+  return /STATE_SET_ASIDE|STATE_BEHIND|JOURNAL_BEHIND/.test(words);
 }
 
 async function takeWays(

@@ -129,7 +129,7 @@ async function secondLife(daemon: ChildDaemon): Promise<void> {
 async function thirdLife(daemon: ChildDaemon): Promise<void> {
   for (const session of victimSessions)
     if (session !== 'fir') await post(daemon, makeTurns(session, 2, 1));
-  const discard = { session: 'birch', event: 'session:start', dry_run: false, all: true };
+  const discard = { session: 'birch', event: 'session:start', dry_run: false, confirm: 'all' };
   await act(daemon, '/v1/dead-letters/discard', discard);
   await post(daemon, [end('elder', 'elder-end-2')]);
   await post(daemon, [poison('birch', 2)]);
