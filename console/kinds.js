@@ -60,7 +60,8 @@ const names = [
 export function nameOf({ id, labels, properties }) {
   if (labels.includes('Session'))
     return `session ${String(properties['session_id'] ?? id).slice(0, 8)}…`;
-  const name = names
+  const told = labels.includes('Event') ? ['event_name', ...names] : names;
+  const name = told
     .map((one) => properties[one])
     .find((value) => typeof value === 'string' && value !== '');
   const began = properties['started_at'] ?? properties['occurred_at'];

@@ -33,6 +33,11 @@ interface Report {
 
 const suites: readonly ServiceSuite[] = [
   {
+    needs: 'a browser (chromium)',
+    files: ['test/services/console.test.ts', 'test/services/console-desk.test.ts'],
+    missing: cannotBrowse,
+  },
+  {
     needs: 'a small file system of its own (mount -t tmpfs)',
     files: ['test/services/small-file-system.test.ts'],
     missing: cannotMount,
@@ -52,6 +57,21 @@ const suites: readonly ServiceSuite[] = [
     },
   },
 ];
+
+/** Installs it where that is ours to do. */
+function cannotBrowse(): string | undefined {
+  const isThere = (): boolean => spawnSync('/usr/bin/chromium', ['--version']).status === 0;
+  if (isThere()) return undefined;
+  if (process.getuid?.() !== 0) return 'chromium is not installed, and this is not root';
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const install = ['install', '-y', '--no-install-recommends', 'chromium'];
+  for (const args of [['update'], install]) {
+    const ran = spawnSync('apt-get', args, { encoding: 'utf8', env: environment });
+    if (ran.status !== 0)
+      return `chromium cannot be installed: ${ran.error?.message ?? ran.stderr.trim().split('\n').at(-1)}`;
+  }
+  return isThere() ? undefined : 'chromium does not start';
+}
 
 function cannotMount(): string | undefined {
   const place = mkdtempSync(join(tmpdir(), 'millrace-mount-'));
