@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LoadOrder, LoadResult } from './load.ts';
+import type { PeerOrder } from './peers/sender.ts';
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
@@ -95,6 +96,14 @@ export async function startDaemon(
 /** Runs the load in a process of its own. */
 export async function runLoad(order: LoadOrder): Promise<LoadResult> {
   const child = spawn(process.execPath, [here('./load.ts'), 'run', JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return JSON.parse(await firstLine(child.stdout)) as LoadResult;
+}
+
+/** The same for a peer. */
+export async function runPeerLoad(order: PeerOrder): Promise<LoadResult> {
+  const child = spawn(process.execPath, [here('./peers/sender.ts'), JSON.stringify(order)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   return JSON.parse(await firstLine(child.stdout)) as LoadResult;

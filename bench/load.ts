@@ -31,7 +31,8 @@ export interface LoadResult {
 
 const filler = 'The quick brown fox jumps over the lazy dog; '.repeat(14);
 
-function eventText(order: LoadOrder, number: number): string {
+/** Some 900 bytes, as an agent's tool call. */
+export function eventText(order: Pick<LoadOrder, 'run' | 'sessions'>, number: number): string {
   const session = `bench-${order.run}-${number % order.sessions}`;
   const time = new Date(1_780_000_000_000 + number).toISOString();
   return `{"event":"tool:post","workspace":"bench","event_id":"${order.run}-${number}","data":{"session_id":"${session}","timestamp":"${time}","tool_name":"read_file","tool_call_id":"call_${number}","tool_input":{"file_path":"/src/part-${number % 50}.ts"},"result":{"success":true,"output":"${filler}"}}}`;
@@ -127,12 +128,30 @@ export async function load(order: LoadOrder): Promise<LoadResult> {
   );
   await Promise.all(connections.map((connection) => connection.finished));
   const seconds = (performance.now() - measureFrom) / 1000;
+  return summarise({
+    latencies,
+    seconds,
+    eventsPerRequest: order.eventsPerRequest,
+    warmups,
+    failed,
+  });
+}
+
+/** Latencies are of requests, in ms; they are sorted in place. */
+export function summarise(counted: {
+  readonly latencies: number[];
+  readonly seconds: number;
+  readonly eventsPerRequest: number;
+  readonly warmups: number;
+  readonly failed: number;
+}): LoadResult {
+  const { latencies, seconds, eventsPerRequest, warmups, failed } = counted;
   latencies.sort((a, b) => a - b);
-  const events = latencies.length * order.eventsPerRequest;
+  const events = latencies.length * eventsPerRequest;
   return {
     requests: latencies.length,
     events,
-    eventsWithWarmup: events + warmups * order.eventsPerRequest,
+    eventsWithWarmup: events + warmups * eventsPerRequest,
     failed,
     seconds,
     eventsPerSecond: events / seconds,

@@ -4,6 +4,7 @@ import { counts } from './counts.ts';
 import { drain } from './drain.ts';
 import { graphApply } from './graph-apply.ts';
 import { ingest } from './ingest.ts';
+import { peers } from './peers.ts';
 import type { Question } from './question.ts';
 import { race } from './race.ts';
 import { respawn } from './respawn.ts';
@@ -13,6 +14,7 @@ import { visible } from './visible.ts';
 /** Every question, in the order of a full run. */
 export const questions: readonly Question[] = [
   ingest,
+  peers,
   underDrain,
   visible,
   append,
