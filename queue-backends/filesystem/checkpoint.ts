@@ -14,6 +14,7 @@ import { type KeyState, isDirty } from './session/key-state.ts';
 import type { OffsetRecord } from './session/offset-record.ts';
 import { recordOf } from './session/record-of.ts';
 import { type MarkPayload, encodeJson } from './journal/payloads.ts';
+import { finishRemovals } from './lifecycle/remove-key.ts';
 import { completeFinalise } from './lifecycle/finalise.ts';
 import { removeOtherGenerations } from './lifecycle/switch-generation.ts';
 import { quarantineKey, removeMarker, writeMarker } from './quarantine.ts';
@@ -55,6 +56,7 @@ export async function makeFolder(engine: Engine, state: KeyState, guard: KeyGuar
  */
 export async function checkpoint(engine: Engine): Promise<void> {
   const began = engine.options.clock.monotonic();
+  await finishRemovals(engine);
   await submitDuplicates(engine);
   const mark = snapshot(engine);
   const touched = [...engine.table.values()].filter((state) => isDirty(state) || state.isStuck);

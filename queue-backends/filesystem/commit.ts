@@ -18,6 +18,7 @@ import { readLetters } from './session/dead-file.ts';
 import { settleDuplicates, submitWithoutRecords } from './append/duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
 import { completeFinalise } from './lifecycle/finalise.ts';
+import { refuseShut } from './lifecycle/refuse-shut.ts';
 import { frameKinds } from './journal/frame.ts';
 import { type KeyState, dirty, passDead, positionOf } from './session/key-state.ts';
 import { letterIdAt, outcomeSince, takeLetter } from './session/letters.ts';
@@ -66,6 +67,7 @@ async function handOver(
   order: CommitOrder,
 ): Promise<{ readonly durable: Promise<unknown> | undefined }> {
   const { key, after, cursor, letters } = order;
+  refuseShut(engine, [key]);
   const state = await openOrRow(engine, guard, after);
   while (state.commitInFlight !== undefined) await state.commitInFlight;
   assertWriter(engine);

@@ -91,6 +91,10 @@ export interface Engine {
   readonly quarantined: Set<Key>;
   /** Drained keys with a log that is worth a compaction, longest idle first, and since when (monotonic, ms): in every mark too. */
   readonly idle: Map<Key, number>;
+  /** Keys that are being deleted: nothing is taken for them. */
+  readonly shut: Set<Key>;
+  /** Keys whose end is durable in the journal while something of them is left: no mark passes it before that is gone. */
+  readonly removed: Set<Key>;
   /** Sum of all backlogs in bytes. */
   backlogBytes: number;
   /** Duplicates that were answered and that no durable frame carries yet. */

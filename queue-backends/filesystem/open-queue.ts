@@ -5,6 +5,7 @@ import { fenceStale } from '#fence';
 import {
   type BatchItem,
   type GraphBond,
+  type KeyRemoval,
   type LogLifeCycle,
   type LogNeighbours,
   type LogRepair,
@@ -34,6 +35,7 @@ import { DeadKeys } from './dead-keys.ts';
 import { KeyNames } from './key-names.ts';
 import { createLedger } from './ledger.ts';
 import { createLifeCycle } from './lifecycle/life-cycle.ts';
+import { createRemoval } from './lifecycle/remove-key.ts';
 import { createRepair } from './repair/create-repair.ts';
 import { offsetRecords } from './session/offset-record.ts';
 import { encodeJson, type TenurePayload } from './journal/payloads.ts';
@@ -59,6 +61,8 @@ export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair, L
   readonly bond: GraphBond;
   /** What only a queue of log files can do (ING-102). */
   readonly lifeCycle: LogLifeCycle;
+  /** Takes sessions out with all that is kept of them. */
+  readonly removal: KeyRemoval;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
   checkpoint(): Promise<void>;
   /** The queue at one instant, to be copied while it goes on (D31); to be ended by whoever asked. */
@@ -218,6 +222,8 @@ function createEngine(
     active: new Set(),
     quarantined: new Set(),
     idle: new Map(),
+    shut: new Set(),
+    removed: new Set(),
     backlogBytes: 0,
     pendingDuplicates: 0,
     copiedBytes: 0,
@@ -239,6 +245,7 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
     protocolVersion: queueProtocolVersion,
     bond: createGraphBond(engine, format, checkpointNow),
     lifeCycle: createLifeCycle(engine),
+    removal: createRemoval(engine, upkeep),
     capabilities: { fsync: engine.options.fsync, ordered: true, logStructured: true },
     append: (records, options) => append(engine, records, options),
     readBatch: (key, max) => readBatch(engine, key, max),

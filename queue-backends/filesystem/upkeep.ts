@@ -25,12 +25,15 @@ export class Upkeep {
 
   /** A call while one runs waits for the next: what came before the call is in it. */
   async checkpoint(): Promise<void> {
+    await this.alone(() => checkpoint(this.#engine));
+  }
+
+  /** Runs a step beside which no mark moves. */
+  async alone(step: () => Promise<void>): Promise<void> {
     while (this.#running !== undefined) await this.#running.catch(() => undefined);
-    const run = this.#engine.filesGate
-      .pass(() => checkpoint(this.#engine))
-      .finally(() => {
-        this.#running = undefined;
-      });
+    const run = this.#engine.filesGate.pass(step).finally(() => {
+      this.#running = undefined;
+    });
     this.#running = run;
     await run;
   }

@@ -9,6 +9,8 @@ export interface Disk {
   open(path: string, mode: 'read' | 'write' | 'create'): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
+  /** Takes an empty folder away; one that is gone is fine. Undefined for a disk that keeps its folders. */
+  readonly removeDirectory?: ((path: string) => Promise<void>) | undefined;
   /** Makes a folder and its parents, mode 0700; an existing one is fine. */
   makeDirectory(path: string): Promise<void>;
   /** Names of a folder's entries, sorted; a missing folder is empty. */

@@ -27,6 +27,9 @@ export function nodeDisk(): Disk {
     },
     rename: (from, to) => fs.rename(from, to),
     unlink: (path) => fs.unlink(path),
+    async removeDirectory(path) {
+      await unlessAbsent(fs.rmdir(path));
+    },
     async makeDirectory(path) {
       await fs.mkdir(path, { recursive: true, mode: directoryMode });
     },

@@ -17,5 +17,6 @@ export { queryRowsMax, type NamedQuery, type QueryParameter } from './queries/na
 export { namedQueries, namedQuery } from './queries/named-queries.ts';
 export { describeQuery, knowsColumn, type QueryDescription } from './queries/describe-query.ts';
 export * from './store.ts';
+export * from './removal.ts';
 export * from './packed-part.ts';
 export { cypherInvalid, cypherUnsupported } from './cypher/errors.ts';

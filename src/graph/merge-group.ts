@@ -42,7 +42,7 @@ export function mergeGroup(
 }
 
 /** The part of a group in one workspace, as it grows. Edges never cross workspaces. */
-class WorkspaceDraft implements GroupChanges, AgentDraft {
+export class WorkspaceDraft implements GroupChanges, AgentDraft {
   readonly nodes: Map<string, { readonly before: NodeState | undefined; after: NodeState }> =
     new Map();
   readonly edges: Map<string, EdgeChange> = new Map();
@@ -53,10 +53,17 @@ class WorkspaceDraft implements GroupChanges, AgentDraft {
   readonly #touched = new Set<string>();
   readonly #reader: GraphReader;
   readonly #workspace: string;
+  /** Facts that were taken away before: they count in what was, not in what is. */
+  readonly #lost: ReadonlyMap<string, readonly ToldFact[]>;
 
-  constructor(reader: GraphReader, workspace: string) {
+  constructor(
+    reader: GraphReader,
+    workspace: string,
+    lost: ReadonlyMap<string, readonly ToldFact[]> = new Map(),
+  ) {
     this.#reader = reader;
     this.#workspace = workspace;
+    this.#lost = lost;
   }
 
   get factChanges(): GroupChanges['factChanges'] {
@@ -102,13 +109,23 @@ class WorkspaceDraft implements GroupChanges, AgentDraft {
 
   facts(session: string): readonly ToldFact[] {
     const facts = new Map<string, ToldFact>();
-    for (const told of this.factsBefore(session)) facts.set(factKey(told), told);
+    for (const told of this.#stored(session)) facts.set(factKey(told), told);
     for (const [key, told] of this.#facts.get(session) ?? []) facts.set(key, told);
     return [...facts.values()];
   }
 
   factsBefore(session: string): readonly ToldFact[] {
-    return this.#reader.facts(this.#workspace, session);
+    return [...this.#stored(session), ...(this.#lost.get(session) ?? [])];
+  }
+
+  /** Makes sure that a session of which facts have gone is derived again. */
+  touch(session: string): void {
+    this.#touched.add(session);
+  }
+
+  /** A delegation of which other streams told, and do no more or may not. */
+  touchDelegation(owner: string, delegation: string): void {
+    this.#wrote(owner, delegation);
   }
 
   news(session: string): readonly ToldFact[] {
@@ -150,6 +167,10 @@ class WorkspaceDraft implements GroupChanges, AgentDraft {
         properties,
       }),
     );
+  }
+
+  #stored(session: string): readonly ToldFact[] {
+    return this.#reader.facts(this.#workspace, session);
   }
 
   #wrote(owner: string, delegation: string): void {

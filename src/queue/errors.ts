@@ -56,6 +56,21 @@ export const sessionQuarantined: ErrorFactory<{ reason: string } & Keys> = defin
     `${named(keys)} is in quarantine (${reason}): its records wait; see "millrace quarantine show" and docs/recovery.md`,
 );
 
+/** A deletion takes no record away that waits (ING-717). */
+export const sessionPending: ErrorFactory<{ key: string }> = defineError(
+  'SESSION_PENDING',
+  'reject',
+  ({ key }) =>
+    `${key} has records that wait to be applied, and is left as it is: wait for them with "millrace wait" (GET /v1/wait?until=idle), then delete it`,
+);
+
+export const sessionDeleting: ErrorFactory<Keys> = defineError(
+  'SESSION_DELETING',
+  'retry',
+  ({ keys }) =>
+    `${named(keys)} is being deleted: send again in a moment, what comes then begins a new life of the session`,
+);
+
 export const draining: ErrorFactory<{ what: string }> = defineError(
   'DRAINING',
   'retry',

@@ -23,6 +23,20 @@ export interface LogLifeCycle {
   seedCursor(key: Key, cursor: Cursor): Promise<void>;
 }
 
+/** Takes sessions out of a queue of log files with all that is kept of them. Each step may be repeated. */
+export interface KeyRemoval {
+  /**
+   * Ends the epoch of a drained key, and shuts it: until `reopen` nothing is taken for it (SESSION_DELETING). SESSION_PENDING for a key with records
+   * that wait, SESSION_QUARANTINED for one that is stopped; it is as it was then. It stays shut until this process ends, and no longer.
+   */
+  shut(key: Key): Promise<void>;
+  /** Keeps a key shut from the start on, whatever state it is in: a removal was begun by an earlier process. */
+  keepShut(key: Key): void;
+  /** Log, letters, evidence, ids, rows and books of shut keys go. Found gone already, it is done. */
+  remove(keys: readonly Key[]): Promise<void>;
+  reopen(key: Key): void;
+}
+
 export interface CompactionReport {
   readonly key: Key;
   /** The log generation that is read from now on. */

@@ -13,6 +13,9 @@ export interface InProcessGraph {
   apply(group: readonly GroupPart[]): void;
   /** Sets the rows of these keys back to the start, as after `graph adopt` of an emptied row table. */
   forgetRows(keys: Iterable<Key>): void;
+  /** Takes the sessions of these parts out again; the number of nodes that went. */
+  remove(parts: readonly Pick<GroupPart, 'key' | 'workspace' | 'session'>[]): number;
+  descendants(workspace: string, session: string): readonly string[];
   digest(): string;
   export(): string;
   execute(sql: string): void;
@@ -37,6 +40,8 @@ export function openInProcessGraph(path = ':memory:'): InProcessGraph {
         fence,
         [...keys].map((key) => [key, null]),
       ),
+    remove: (parts) => writer.remove(fence, parts).nodes,
+    descendants: (workspace, session) => writer.descendants(workspace, session),
     digest: () => digestOf(database).digest,
     export: () => [...exportChunks(database)].join(''),
     execute: (sql) => database.exec(sql),

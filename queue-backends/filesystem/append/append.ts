@@ -30,6 +30,7 @@ import { quarantineKey } from '../quarantine.ts';
 import { completeFinalise } from '../lifecycle/finalise.ts';
 import { readAt } from '../session/read-record.ts';
 import { storedBytes } from '../session/stored-line.ts';
+import { refuseShut } from '../lifecycle/refuse-shut.ts';
 import { assertWriter } from '../writer.ts';
 
 /** Each turn settles all that the one before found; a request whose ids keep changing for so long is told to come again. */
@@ -139,6 +140,10 @@ function admit(
   learnt: Learnt,
 ): Turn {
   assertWriter(engine);
+  refuseShut(
+    engine,
+    records.map(({ key }) => key),
+  );
   const trouble = engine.journal.trouble;
   if (trouble !== undefined) throw trouble.error;
   const judgement = judge(engine, records, learnt);

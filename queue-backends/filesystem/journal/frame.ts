@@ -42,6 +42,8 @@ export const frameKinds = {
   requeue: 13,
   /** Frames of keys that a checkpoint could not write, carried to the journal's head (QFS-11). */
   copy: 14,
+  /** A session was deleted with all that was kept of it (W11). */
+  removal: 15,
 } as const;
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 

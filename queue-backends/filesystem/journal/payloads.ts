@@ -193,6 +193,13 @@ export interface FinalisePayload {
   readonly dup?: number;
 }
 
+/** The key is gone: no frame before this one is needed, and whatever its folder and rows still hold goes. A later APPEND begins a new life. */
+export interface RemovalPayload {
+  readonly k: Key;
+  /** Its books, which leave those of the root: the root counts what its keys count. */
+  readonly totals: KeyTotals;
+}
+
 export interface RootTotals extends KeyTotals {
   readonly keys: number;
 }

@@ -23,6 +23,7 @@ import {
   applyCommit,
   applyFinalise,
   applyGeneration,
+  applyRemoval,
   applyPosition,
   applySeed,
 } from './recovery-changes.ts';
@@ -142,6 +143,8 @@ async function applyFrame(replay: Replay, frame: Replayed): Promise<void> {
       meet(replay, state);
       return;
     }
+    case frameKinds.removal:
+      return applyRemoval(replay, frame);
     case frameKinds.reset:
     case frameKinds.quarantineClear:
       return applyPosition(replay, frame, frame.kind);

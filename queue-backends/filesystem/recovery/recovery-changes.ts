@@ -5,10 +5,13 @@ import {
   type FinalisePayload,
   type GenerationPayload,
   type PositionPayload,
+  type RemovalPayload,
   type SeedPayload,
   decodeJson,
 } from '../journal/payloads.ts';
+import { forgetKey } from '../engine.ts';
 import { takeFinalise } from '../lifecycle/finalise.ts';
+import { countRemoval, takeTraces } from '../lifecycle/remove-key.ts';
 import { takeSeed } from '../lifecycle/life-cycle.ts';
 import { replayGeneration } from '../lifecycle/switch-generation.ts';
 import { type PositionKind, takePosition } from '../repair/set-position.ts';
@@ -63,6 +66,26 @@ export async function applyFinalise(replay: Replay, frame: Replayed): Promise<vo
     state.totals.duplicates += dup;
     takeFinalise(state, payload);
   });
+}
+
+/** The session was deleted: what a killed process had not taken away yet goes now, before a later frame begins its next life. */
+export async function applyRemoval(replay: Replay, frame: Replayed): Promise<void> {
+  const payload = decodeJson<RemovalPayload>(frame.payload);
+  const { engine } = replay;
+  const { k: key } = payload;
+  countRemoval(engine, payload);
+  const state = engine.table.get(key);
+  if (state !== undefined) forgetKey(engine, state);
+  engine.quarantined.delete(key);
+  for (const known of [
+    replay.toldFrom,
+    replay.retold,
+    replay.recount,
+    replay.met,
+    replay.appliedTo,
+  ])
+    known.delete(key);
+  await underLock(replay, key, () => takeTraces(engine, key));
 }
 
 export async function applyCommit(replay: Replay, frame: Replayed): Promise<void> {

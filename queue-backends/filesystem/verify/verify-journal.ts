@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import { parseStagingName, type Disk } from '#disk';
 import { type Key, parseKey } from '#record';
 import { type Frame, frameKinds, readFrame } from '../journal/frame.ts';
-import { type CommitPayload, decodeAppend, decodeCopy, decodeJson } from '../journal/payloads.ts';
+import {
+  type CommitPayload,
+  type RemovalPayload,
+  decodeAppend,
+  decodeCopy,
+  decodeJson,
+} from '../journal/payloads.ts';
 import { decodeSegmentHeader, parseSegmentName, segmentHeaderBytes } from '../journal/segment.ts';
 import { type Scan, type SegmentRange, scanJournal } from '../recovery/recovery-scan.ts';
 import type { FindingCode, JournalFacts, VerifiedJournal, VerifyFinding } from './findings.ts';
@@ -144,6 +150,7 @@ function takeFrame(keys: Map<Key, JournalFacts>, { kind, payload }: Told): void 
   else if (kind === frameKinds.commit) takeCommit(keys, decodeJson<CommitPayload>(payload));
   else if (kind === frameKinds.copy)
     for (const frame of decodeCopy(payload).frames) takeFrame(keys, frame);
+  else if (kind === frameKinds.removal) keys.delete(decodeJson<RemovalPayload>(payload).k);
   else if (retelling.has(kind)) takeRetelling(keys, payload);
 }
 

@@ -16,6 +16,7 @@ import type {
   QueryResult,
   WhichRows,
 } from '../store.ts';
+import type { GraphRemoval, GraphRemovalCounts, RemovedSession } from '../removal.ts';
 import { encodeGroup } from './encode-group.ts';
 import {
   decodeFailure,
@@ -121,7 +122,7 @@ export interface GraphSnapshot {
 }
 
 /** What only a graph in a file of its own can do. */
-export interface EmbeddedGraphStore extends GraphStore {
+export interface EmbeddedGraphStore extends GraphStore, GraphRemoval {
   snapshot(): Promise<GraphSnapshot>;
 }
 
@@ -162,6 +163,38 @@ class EmbeddedGraph implements EmbeddedGraphStore {
   async rows(which: WhichRows): Promise<ReadonlyMap<Key, AppliedRow>> {
     const rows = await this.#threads.writer.call({ kind: 'rows', which });
     return new Map(rows as readonly (readonly [Key, AppliedRow])[]);
+  }
+
+  async survey(of: {
+    readonly workspace: string;
+    readonly session: string;
+  }): ReturnType<GraphRemoval['survey']> {
+    const { workspace, session } = of;
+    const found = await this.#threads.writer.call({ kind: 'survey', workspace, session });
+    return found as Awaited<ReturnType<GraphRemoval['survey']>>;
+  }
+
+  async descendants(of: {
+    readonly workspace: string;
+    readonly session: string;
+  }): Promise<readonly string[]> {
+    const { workspace, session } = of;
+    const found = await this.#threads.writer.call({ kind: 'descendants', workspace, session });
+    return found as readonly string[];
+  }
+
+  async remove(
+    permit: FencePermit,
+    sessions: readonly RemovedSession[],
+  ): Promise<GraphRemovalCounts> {
+    const fence = liveMark(permit);
+    const counts = await this.#threads.writer.call({ kind: 'remove', fence, sessions });
+    return counts as GraphRemovalCounts;
+  }
+
+  async unreferenced(objects: readonly string[]): Promise<readonly string[]> {
+    if (objects.length === 0) return [];
+    return (await this.#threads.scans.call({ kind: 'unreferenced', objects })) as readonly string[];
   }
 
   async digest(): Promise<GraphDigest> {

@@ -7,6 +7,8 @@ import { checkFence, type FenceMark } from '../fence-mark.ts';
 import { mergeGroup, type PartMutations } from '../merge-group.ts';
 import { planSteps } from '../plan-steps.ts';
 import type { AppliedRow, WhichRows } from '../store.ts';
+import type { GraphRemovalCounts, RemovedSession } from '../removal.ts';
+import { SessionRemover } from './remove-sessions.ts';
 import { StoredGraph } from './stored-graph.ts';
 import type { RowEntry, WirePart } from './wire.ts';
 import { ChangeWriter } from './write-changes.ts';
@@ -26,6 +28,7 @@ export class GraphWriter {
   readonly #database: DatabaseSync;
   readonly #graph: StoredGraph;
   readonly #changes: ChangeWriter;
+  readonly #remover: SessionRemover;
   readonly #readMark: StatementSync;
   readonly #writeMark: StatementSync;
   readonly #readRow: StatementSync;
@@ -37,6 +40,7 @@ export class GraphWriter {
     this.#database = database;
     this.#graph = new StoredGraph(database);
     this.#changes = new ChangeWriter(database, this.#graph);
+    this.#remover = new SessionRemover(database, this.#graph, this.#changes);
     this.#readMark = database.prepare('SELECT domain, generation, holder FROM fence_mark');
     this.#writeMark = database.prepare(writeMarkSql);
     this.#readRow = database.prepare(
@@ -74,6 +78,21 @@ export class GraphWriter {
         if (row === null) this.#deleteRow.run(key);
         else this.#writeRow.run(key, row.rootId, row.position, row.sha256, fence.generation);
       }
+    });
+  }
+
+  survey(workspace: string, session: string): ReturnType<SessionRemover['survey']> {
+    return this.#remover.survey(workspace, session);
+  }
+
+  descendants(workspace: string, session: string): readonly string[] {
+    return this.#remover.descendants(workspace, session);
+  }
+
+  remove(fence: FenceMark, sessions: readonly RemovedSession[]): GraphRemovalCounts {
+    return this.#transact(() => {
+      this.#guard(fence);
+      return this.#remover.remove(sessions);
     });
   }
 

@@ -6,6 +6,7 @@ import { namedQuery } from '../queries/named-queries.ts';
 import { CypherReader } from './cypher-reader.ts';
 import { digestOf, exportChunks, statsOf } from './export-lines.ts';
 import { openForReading } from './open-database.ts';
+import { unreferenced } from './object-references.ts';
 import { QueryRunner } from './run-query.ts';
 import { Snapshots } from './snapshots.ts';
 import { encodeFailure, type ReaderRequest } from './wire.ts';
@@ -79,6 +80,8 @@ function answer(
     }
     case 'cypher':
       return cypher.run(request.query, request.cancelled);
+    case 'unreferenced':
+      return unreferenced(database, request.objects);
     case 'digest':
       return digestOf(database);
     case 'stats':

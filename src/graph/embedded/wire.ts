@@ -1,6 +1,7 @@
 import { isMillraceError, messageOf, MillraceError, type Disposition } from '#base';
 import type { FenceMark } from '../fence-mark.ts';
 import type { Mutation } from '../mutation.ts';
+import type { RemovedSession } from '../removal.ts';
 import type {
   AppliedRow,
   CypherQuery,
@@ -59,6 +60,16 @@ export type WriterRequest =
       readonly group: Uint8Array;
     }
   | { readonly kind: 'adopt'; readonly fence: FenceMark; readonly rows: readonly RowEntry[] }
+  | {
+      readonly kind: 'survey' | 'descendants';
+      readonly workspace: string;
+      readonly session: string;
+    }
+  | {
+      readonly kind: 'remove';
+      readonly fence: FenceMark;
+      readonly sessions: readonly RemovedSession[];
+    }
   | { readonly kind: 'rows'; readonly which: WhichRows }
   | { readonly kind: 'probe' }
   | { readonly kind: 'close' };
@@ -77,6 +88,7 @@ export type ReaderRequest =
       /** One 32-bit number, 1 once nobody waits for the answer any more. */
       readonly cancelled: SharedArrayBuffer;
     }
+  | { readonly kind: 'unreferenced'; readonly objects: readonly string[] }
   | { readonly kind: 'digest' }
   | { readonly kind: 'stats' }
   | { readonly kind: 'snapshot-open' }
@@ -86,7 +98,14 @@ export type ReaderRequest =
   | { readonly kind: 'export-next'; readonly export: number }
   | { readonly kind: 'export-close'; readonly export: number };
 
-export type ReaderAnswer = QueryResult | GraphDigest | GraphStats | number | Uint8Array | undefined;
+export type ReaderAnswer =
+  | QueryResult
+  | GraphDigest
+  | GraphStats
+  | readonly string[]
+  | number
+  | Uint8Array
+  | undefined;
 
 /** An error that crosses a thread border: classes do not. */
 export interface Failure {

@@ -25,6 +25,12 @@ function answer(writer: GraphWriter, request: WriterRequest): unknown {
       );
     case 'adopt':
       return writer.adopt(request.fence, request.rows);
+    case 'survey':
+      return writer.survey(request.workspace, request.session);
+    case 'descendants':
+      return writer.descendants(request.workspace, request.session);
+    case 'remove':
+      return writer.remove(request.fence, request.sessions);
     case 'rows':
       return writer.rows(request.which);
     case 'probe':

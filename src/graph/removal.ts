@@ -1,0 +1,33 @@
+import type { FencePermit } from '#fence';
+import type { Key } from '#record';
+
+/** A session to be taken out of the graph. */
+export interface RemovedSession {
+  readonly key: Key;
+  readonly workspace: string;
+  readonly session: string;
+}
+
+export interface GraphRemovalCounts {
+  /** Nodes that are gone; those that others speak of stay as stubs and do not count. */
+  readonly nodes: number;
+  readonly edges: number;
+}
+
+/** What a graph store may be able to do besides (`GraphStore`): take sessions out again. */
+export interface GraphRemoval {
+  /** Nodes that a session owns, and objects that their values name: what a removal would take. */
+  survey(session: Omit<RemovedSession, 'key'>): Promise<{
+    readonly nodes: number;
+    readonly objects: readonly string[];
+  }>;
+  /** Sessions below one, by parent edges, the session itself left out; nearest first. */
+  descendants(session: Omit<RemovedSession, 'key'>): Promise<readonly string[]>;
+  /**
+   * One transaction: fence check; every node of the sessions with its edges, what they told of others, and their rows. What other sessions tell
+   * of them stays, as a stub with its edges: the graph is as if the sessions had never been posted (P12). Taken again, it finds nothing.
+   */
+  remove(permit: FencePermit, sessions: readonly RemovedSession[]): Promise<GraphRemovalCounts>;
+  /** Those of the objects that no node names. Reads all nodes. */
+  unreferenced(objects: readonly string[]): Promise<readonly string[]>;
+}
