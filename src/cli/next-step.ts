@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, string>> = {
   SELECTION_CHANGED: 'millrace dead list',
   JOB_UNKNOWN: 'millrace jobs list',
   QUERY_UNKNOWN: 'millrace graph query --help',
+  SESSION_PENDING: 'millrace wait',
   SESSION_QUARANTINED: 'millrace quarantine list',
   GRAPH_UNAVAILABLE: 'millrace status',
   WAIT_TIMED_OUT: 'millrace status',

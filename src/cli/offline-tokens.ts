@@ -109,6 +109,7 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     get drain() {
       return absent();
     },
+    removal: undefined,
     repair: undefined,
     get deadLetters() {
       return absent();

@@ -48,6 +48,44 @@ const statusCommands: readonly VerbCommand[] = [
       ]),
   },
   {
+    verb: 'sessions delete',
+    words: 'sessions delete <session>',
+    summary:
+      'take a session out of graph, logs, dead letters, objects and ids; without --yes it only shows what would go',
+    options: [
+      ['--workspace <name>', 'needed when the id exists in several'],
+      ['--with-sub-sessions', 'those below it as well'],
+      ['--dry-run', 'only show what would go, as without --yes'],
+      ['--yes', 'really delete'],
+    ],
+    isDestructive: true,
+    hasDryRun: true,
+    isAct: true,
+    examples: [
+      'millrace sessions delete s1',
+      'millrace sessions delete s1 --with-sub-sessions --yes',
+    ],
+    input: (options, args) => ({
+      session: args[0],
+      workspace: options['workspace'],
+      ...(options['withSubSessions'] === true ? { with_sub_sessions: true } : {}),
+      dry_run: options['yes'] !== true || options['dryRun'] === true,
+    }),
+    render: (answer) =>
+      [
+        answer['dry_run'] === true ? 'would go (say --yes):' : 'gone:',
+        rowsOf(answer, 'sessions', [
+          'workspace',
+          'session_id',
+          'accepted',
+          'dead',
+          'nodes',
+          'objects',
+          'refused',
+        ]),
+      ].join('\n'),
+  },
+  {
     verb: 'sessions show',
     words: 'sessions show <session>',
     summary: 'one session: positions, backlog, worker, quarantine',

@@ -16,6 +16,7 @@ import type { JobRows, NoticeRows } from './jobs.ts';
 import { controlSchemaVersion, migrations } from './migrations.ts';
 import { operationsOver } from './operation-rows.ts';
 import { operationBoundsDefault, type OperationBounds, type OperationRows } from './operations.ts';
+import { removalsOver, type RemovalRows } from './removals.ts';
 import { classified, inTransaction, timeOf } from './transaction.ts';
 
 /**
@@ -30,6 +31,7 @@ export interface ControlDatabase {
   readonly operations: OperationRows;
   readonly jobs: JobRows;
   readonly notices: NoticeRows;
+  readonly removals: RemovalRows;
   /** A whole copy of the database as one new file; the file MUST NOT be there. */
   copyTo(path: string): void;
   close(): void;
@@ -96,6 +98,7 @@ function controlOver(
     operations: operationsOver(database, path, { clock, bounds }),
     jobs: jobsOver(database, path, clock),
     notices: noticesOver(database, path, clock),
+    removals: removalsOver(database, path, clock),
     copyTo: (copy) => classified(path, () => void database.prepare('VACUUM INTO ?').run(copy)),
     close: () => database.close(),
   };

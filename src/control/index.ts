@@ -11,4 +11,5 @@ export * from './migrations.ts';
 export * from './leases.ts';
 export * from './operations.ts';
 export * from './jobs.ts';
+export type * from './removals.ts';
 export * from './control-database.ts';

@@ -117,10 +117,21 @@ CREATE TABLE notice (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** Sessions that are being deleted: a row is durable before anything of them goes, and goes itself when nothing is left of them. */
+const removals = `
+CREATE TABLE removal (
+  id TEXT PRIMARY KEY,
+  began_at TEXT NOT NULL,
+  sessions TEXT NOT NULL,
+  objects TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 export const migrations: readonly Migration[] = [
   { version: 1, what: 'lease rows and their history', sql: leases },
   { version: 2, what: 'acts of operators: their keys and the audit', sql: operations },
   { version: 3, what: 'jobs over many dead letters, and what operators were told', sql: jobs },
+  { version: 4, what: 'sessions that are being deleted', sql: removals },
 ];
 
 export const controlSchemaVersion: number = migrations.length;

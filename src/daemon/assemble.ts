@@ -4,14 +4,16 @@ import type { Chance, Clock } from '#base';
 import type { Config } from '#config';
 import type { CopySource, Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
-import type { GraphDigest, GraphStore } from '#graph';
+import type { GraphDigest, GraphRemoval, GraphStore } from '#graph';
 import { openEmbeddedGraph, type GraphSnapshot } from '#graph/embedded';
 import { openNeo4jGraph } from '#graph/neo4j';
-import { openLocalObjects, type ObjectStore } from '#objects';
+import { watchedObjects, type WatchedObjects } from '#keeping';
+import { openLocalObjects } from '#objects';
 import {
   openQueue,
   type BatchItem,
   type GraphBond,
+  type KeyRemoval,
   type LogLifeCycle,
   type LogNeighbours,
   type LogRepair,
@@ -44,7 +46,9 @@ export interface Stores {
   /** A look at records beside another. */
   readonly neighbours: LogNeighbours;
   readonly graph: GraphStore;
-  readonly objects: ObjectStore;
+  readonly objects: WatchedObjects;
+  /** What takes sessions out of queue and graph; undefined with a graph store that cannot. */
+  readonly removal: { readonly queue: KeyRemoval; readonly graph: GraphRemoval } | undefined;
   /** Id of the graph that this root belongs to (ING-540). */
   readonly expectedGraphId: string;
   /** What is gone of the state: stores that a start has set aside, notes of missing and older ones. */
@@ -91,9 +95,11 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   const guarded = await openGuardedState({ directory, permit, chance, disk, clock, names });
   const { state } = guarded;
   closers.add('state', () => state.close());
-  const objects = await openLocalObjects({ directory: layout.objects, disk, chance, names });
+  const objects = watchedObjects(
+    await openLocalObjects({ directory: layout.objects, disk, chance, names }),
+  );
   closers.add('objects', () => objects.close());
-  const { graph, pin } = await openGraph(needs);
+  const { graph, pin, removal } = await openGraph(needs);
   closers.add('graph', () => graph.close());
   const queue = await openQueue(filesystemPlug, {
     directory: layout.queue,
@@ -122,6 +128,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     neighbours: queue,
     graph,
     objects,
+    removal: removal === undefined ? undefined : { queue: queue.removal, graph: removal },
     expectedGraphId: bond.graphId ?? graph.graphId,
     losses: await guarded.losses(),
     checkpoint: () => queue.checkpoint(),
@@ -139,6 +146,7 @@ interface OpenedGraphStore {
   readonly graph: GraphStore;
   /** The graph as it is now, to be copied while it goes on. */
   pin(): Promise<GraphSnapshot>;
+  readonly removal?: GraphRemoval;
 }
 
 async function openGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
@@ -157,7 +165,7 @@ async function openGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
     chance,
     permit,
   });
-  return { graph, pin: () => graph.snapshot() };
+  return { graph, pin: () => graph.snapshot(), removal: graph };
 }
 
 /** A server that does not answer is no reason not to start, once its graph has been met: events are taken, and wait in the queue. */

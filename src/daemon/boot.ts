@@ -6,12 +6,14 @@ import { createConsole } from '#console';
 import { armFailpoints, openFilesMax } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
 import { createHttpServer, type HttpServer } from '#http';
+import type { SessionRemoval } from '#keeping';
 import { degradationOf, verbs, type Degradation, type OpsContext } from '#ops';
 import { reserveBytesOf } from '#queue';
 import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#roots';
 import { startMetrics } from '#signals';
 import { adoptRestored, type RestoredAdoption } from './adopt-restored.ts';
 import { openStores, type Stores } from './assemble.ts';
+import { degradedByRemoval } from './degraded-by-removal.ts';
 import type { Ground, ReadyDaemon } from './daemon.ts';
 import { createFront, type Front } from './front.ts';
 import { healthOf } from './health.ts';
@@ -209,7 +211,13 @@ function beginWork(
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
   let adopting: RestoredAdoption | undefined;
   const losses = degradedByLosses(stores.losses, clock.now());
-  progress.degraded = () => [...losses, ...residual.degraded(), ...(adopting?.degraded() ?? [])];
+  let removal: SessionRemoval | undefined;
+  progress.degraded = () => [
+    ...losses,
+    ...residual.degraded(),
+    ...(adopting?.degraded() ?? []),
+    ...degradedByRemoval(removal),
+  ];
   const work = startWork(ground, {
     root,
     permit,
@@ -250,6 +258,9 @@ function beginWork(
   closers.add('reconcile of dead letters', () => reconciling.stop());
   closers.add('adopt of a restored graph', () => adopting?.stop());
   closers.add('backup', () => work.backups.stop());
+  removal = work.removal;
+  void removal?.finish();
+  closers.add('deletion of sessions', () => work.removal?.stop());
   work.context.jobs.start();
   closers.add('jobs', () => work.context.jobs.stop());
 }

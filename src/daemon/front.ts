@@ -86,6 +86,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get operations() {
       return behind().operations;
     },
+    get removal() {
+      return behind().removal;
+    },
     get repair() {
       return behind().repair;
     },

@@ -4,6 +4,8 @@ import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
 import { createIngest } from '#ingest';
 import type { Degradation, OpsContext } from '#ops';
+import { backupRunning } from '#backup';
+import { createSessionRemoval, type SessionRemoval } from '#keeping';
 import { cursorSchema } from '#record';
 import type { BoundRoot } from '#roots';
 import { controlSchemaVersion, type ControlDatabase } from '#control';
@@ -12,6 +14,7 @@ import type { BackupPathRules } from './backup-path.ts';
 import { createBackups, type Backups } from './create-backups.ts';
 import { createDesk } from './create-desk.ts';
 import type { Ground } from './daemon.ts';
+import { recovering } from './errors.ts';
 import type { Work } from './front.ts';
 import { createKeyRepair } from './key-repair.ts';
 import { drainSettings, ingestLimits, publishedLimits } from './settings.ts';
@@ -28,6 +31,7 @@ export interface WorkNeeds {
 export interface StartedWork extends Work {
   readonly drain: Drain;
   readonly backups: Backups;
+  readonly removal: SessionRemoval | undefined;
 }
 
 /** Of everything that is stored or spoken (ING-904). */
@@ -56,6 +60,32 @@ function backupRules(root: string, config: Config): BackupPathRules {
     },
     isListeningBeyondLoopback: address === undefined || !isLoopback(address.host),
   };
+}
+
+/** Keys of deletions that were cut off stay shut from here on: nothing is taken for them before those have ended. */
+function removalOver(
+  { clock, chance }: Ground,
+  { control, stores, permit }: WorkNeeds,
+  drain: Drain,
+  backups: Pick<Backups, 'isRunning'>,
+): SessionRemoval | undefined {
+  if (stores.removal === undefined) return undefined;
+  const removal = createSessionRemoval({
+    rows: control.removals,
+    ...stores.removal,
+    objects: stores.objects,
+    drain,
+    permit,
+    clock,
+    chance,
+    assertQuiet() {
+      if (backups.isRunning) throw backupRunning({});
+      // The rows of a restored graph are set first: one that came after a deletion would belong to nothing.
+      if (stores.bond.restoredFrom !== null) throw recovering({});
+    },
+  });
+  removal.resume();
+  return removal;
 }
 
 /** Joins the stores with what works on them; nothing runs yet. */
@@ -96,7 +126,9 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     ground,
     { root, permit, control, stores, drain, loaded, clock },
     backupRules(root.layout.root, config),
+    () => removal,
   );
+  const removal = removalOver(ground, needs, drain, backups);
   const context: OpsContext = {
     queue,
     ledger: queue,
@@ -106,6 +138,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     drain,
     ...desk,
     tokens,
+    removal,
     repair: createKeyRepair({ logs, graph, permit, rootId, drain }),
     clock,
     startedMs: clock.monotonic(),
@@ -123,5 +156,5 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
       return { path, ...(await ground.disk.space(path)) };
     },
   };
-  return { ingest, context, drain, backups };
+  return { ingest, context, drain, backups, removal };
 }

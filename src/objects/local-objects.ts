@@ -25,6 +25,8 @@ export interface LocalObjectsOptions {
 export interface LocalObjects extends ObjectStore {
   /** The type that an object was put with; undefined when it is absent. */
   mediaType(sha256: string): Promise<string | undefined>;
+  /** Takes an object away that nobody names any more; one that is gone is fine. */
+  remove(sha256: string): Promise<void>;
 }
 
 const namespace = 'values';
@@ -102,6 +104,18 @@ class Folder implements LocalObjects {
     return this.#run(sha256, async () => {
       const stored = await this.#disk.readFile(`${this.#pathOf(sha256)}${mediaTypeSuffix}`);
       return stored === undefined ? mediaTypeUsual : Buffer.from(stored).toString('latin1');
+    });
+  }
+
+  async remove(sha256: string): Promise<void> {
+    if (!sha256Pattern.test(sha256)) return;
+    await this.#run(sha256, async () => {
+      const path = this.#pathOf(sha256);
+      // The object first: one that is there has its type.
+      for (const one of [path, `${path}${mediaTypeSuffix}`])
+        if ((await this.#disk.stat(one)) !== undefined) await this.#disk.unlink(one);
+      if ((await this.#disk.stat(dirname(path))) !== undefined)
+        await this.#disk.syncDirectory(dirname(path));
     });
   }
 

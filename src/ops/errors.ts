@@ -105,3 +105,9 @@ export const pageTokenInvalid: ErrorFactory<{ reason: string }> = defineError(
   'reject',
   ({ reason }) => `the page_token cannot be used: ${reason}; begin again without one`,
 );
+
+export const sessionDeleteUnsupported: ErrorFactory<Record<string, never>> = defineError(
+  'SESSION_DELETE_UNSUPPORTED',
+  'reject',
+  () => 'the graph store of this root cannot take a session out: nothing was changed',
+);

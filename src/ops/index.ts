@@ -5,7 +5,7 @@
  * operations: each act once per key, with its audit.
  * Not here: HTTP, the command line, authentication; they are views of these verbs.
  * Promises: P4 as a view: accepted = applied + pending + dead + discarded.
- * May call: base, config, signals, record, control, objects, queue, graph, access, drain, dead-letters, backup. Called by: http, daemon, cli.
+ * May call: base, config, signals, record, control, objects, queue, graph, access, drain, dead-letters, backup, keeping. Called by: http, daemon, cli.
  */
 export * from './verb.ts';
 export * from './key-repair.ts';

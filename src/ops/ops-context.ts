@@ -6,6 +6,7 @@ import type { DeadLetters, LetterJobs } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
+import type { SessionRemoval } from '#keeping';
 import type { LogLifeCycle, QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 import type { KeyRepair } from './key-repair.ts';
 import type { Operations } from './operations.ts';
@@ -65,6 +66,8 @@ export interface OpsContext {
   readonly jobs: LetterJobs;
   readonly tokens: Pick<TokenStore, 'add' | 'list' | 'revoke'>;
   readonly operations: Operations;
+  /** Deletes sessions from all stores; undefined where a store cannot. */
+  readonly removal: SessionRemoval | undefined;
   /** What mends a damaged key; undefined for a queue that is no log. */
   readonly repair: KeyRepair | undefined;
   readonly clock: Clock;

@@ -37,6 +37,7 @@ import { queueRecoverVerb, queueReplayVerb } from './recover-verbs.ts';
 import { cypherVerb, graphCypherVerb } from './cypher-verbs.ts';
 import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
+import { sessionsDeleteVerb } from './session-delete-verb.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
 import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './token-verbs.ts';
 import type { Verb } from './verb.ts';
@@ -50,6 +51,7 @@ export const verbs: readonly Verb[] = [
   whoamiVerb,
   sessionsListVerb,
   sessionsShowVerb,
+  sessionsDeleteVerb,
   sessionSummaryVerb,
   queriesListVerb,
   queriesShowVerb,

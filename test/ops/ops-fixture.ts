@@ -47,7 +47,7 @@ const called = new Set<string>();
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
   .filter((name) =>
-    /^quarantine |^queue |^config |^dead |^jobs |^audit |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
+    /^quarantine |^queue |^config |^sessions delete|^dead |^jobs |^audit |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
       name,
     ),
   );
@@ -93,6 +93,7 @@ export async function openOps(
     deadLetters,
     jobs,
     tokens,
+    removal: undefined,
     repair: undefined,
     operations,
     clock,

@@ -23,6 +23,7 @@ const rooms = [
   'drain',
   'dead-letters',
   'backup',
+  'keeping',
   'legacy',
   'ops',
   'console',

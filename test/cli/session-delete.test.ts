@@ -1,0 +1,95 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
+import { runJson, runLine } from '../support/command-line.ts';
+import { postLines, readBooks, readDigest, waitUntilIdle } from '../support/daemon-client.ts';
+import { childEvents, objectsOf, parentEvents } from '../support/deleted-session.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-delete-'));
+const root = join(folder, 'root');
+let daemon: ChildDaemon;
+
+beforeAll(async () => {
+  daemon = await startDaemon({ root });
+});
+
+afterAll(async () => {
+  await daemon.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('deletes a session whole: the graph, books and objects are those of a root that never met it (P4, P12)', async () => {
+  const at = ['--url', daemon.url];
+  await postLines(daemon.url, parentEvents);
+  await waitUntilIdle(daemon.url);
+  const before = { ...(await readDigest(daemon.url)), objects: objectsOf(root).length };
+  await postLines(daemon.url, childEvents);
+  await waitUntilIdle(daemon.url);
+  const whole = await readDigest(daemon.url);
+  const tried = await runJson('sessions', 'delete', 'child', ...at);
+  expect(tried).toMatchObject({
+    dry_run: true,
+    removed: null,
+    sessions: [{ session_id: 'child', accepted: 5, dead: 1, objects: 2, refused: null }],
+  });
+  expect(await readDigest(daemon.url)).toEqual(whole);
+  const done = await runJson<{ operation_id: string }>(
+    'sessions',
+    'delete',
+    'child',
+    '--yes',
+    ...at,
+  );
+  expect(done).toMatchObject({ dry_run: false, count: 1, removed: { objects: 1 } });
+  expect((await readDigest(daemon.url)).digest).toBe(before.digest);
+  expect(objectsOf(root)).toHaveLength(before.objects);
+  expect(await readBooks(daemon.url)).toMatchObject({ accepted: 3, dead: 0, residual: 0 });
+  const unknown = await runLine('sessions', 'show', 'child', ...at);
+  expect(unknown.err).toContain('SESSION_UNKNOWN');
+  const folders = readdirSync(join(root, 'queue', 'sessions'), {
+    recursive: true,
+    encoding: 'utf8',
+  });
+  expect(folders.filter((name) => name.includes('child'))).toEqual([]);
+  const audit = await runJson<{ audit: readonly { verb: string }[] }>('audit', 'list', ...at);
+  expect(audit.audit[0]).toMatchObject({ verb: 'sessions delete', outcome: 'done', count: 1 });
+  await postLines(daemon.url, childEvents);
+  await waitUntilIdle(daemon.url);
+  expect((await readDigest(daemon.url)).digest).toBe(whole.digest);
+});
+
+it('takes the sessions below it with it where it is asked to', async () => {
+  const at = ['--url', daemon.url];
+  const words = ['sessions', 'delete', 'parent', '--with-sub-sessions', ...at];
+  const tried = await runJson<{ sessions: readonly { session_id: string }[] }>(...words);
+  expect(tried.sessions.map(({ session_id }) => session_id)).toEqual(['parent', 'child']);
+  expect((await runLine(...words)).out).toContain('say --yes');
+  await runJson(...words, '--yes');
+  expect(await readBooks(daemon.url)).toMatchObject({ accepted: 0, residual: 0 });
+  expect(await readDigest(daemon.url)).toMatchObject({ nodes: 0, edges: 0 });
+  expect(objectsOf(root)).toEqual([]);
+});
+
+it('is for tokens with ops:write that may use the workspace, and no other', async () => {
+  const { url } = daemon;
+  await postLines(url, parentEvents);
+  await waitUntilIdle(url);
+  const token = async (name: string, ...more: string[]): Promise<string> =>
+    (await runJson<{ token: string }>('tokens', 'add', name, ...more, '--url', url)).token;
+  const ops = await token('ops', '--scope', 'ops:write', 'ops:read', 'ingest:read');
+  const asOps = ['--token', ops];
+  const reader = await token('reader', '--scope', 'ops:read', ...asOps);
+  const other = await token('other', '--scope', 'ops:write', '--workspace', 'v', ...asOps);
+  const status = async (secret: string): Promise<number> =>
+    (
+      await fetch(`${url}/v1/sessions/parent`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${secret}` },
+      })
+    ).status;
+  expect(await status(reader)).toBe(403);
+  expect(await status(other)).toBe(404);
+  expect(await status(ops)).toBe(200);
+});

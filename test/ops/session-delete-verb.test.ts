@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { SessionRemoval } from '#keeping';
+import { notes } from '../drain/drain-fixture.ts';
+import { openOps, operator, type OpsFixture } from './ops-fixture.ts';
+
+/** A removal that notes what it was asked for. */
+function quietRemoval(): SessionRemoval & { readonly removed: string[] } {
+  const removed: string[] = [];
+  return {
+    removed,
+    descendants: () => Promise.resolve(['below', 'never-posted']),
+    survey: () => Promise.resolve({ nodes: 3, objects: 1 }),
+    remove(sessions) {
+      removed.push(...sessions.map(({ session }) => session));
+      return Promise.resolve({ nodes: 3, edges: 2, objects: 1 });
+    },
+    resume: () => undefined,
+    finish: () => Promise.resolve(),
+    pending: () => undefined,
+    isBusy: false,
+    settled: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+}
+
+async function withTwo(
+  use: (fixture: OpsFixture, removed: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const removal = quietRemoval();
+  const fixture = await openOps({ context: { removal } });
+  try {
+    await fixture.queue.append(['a', 'below'].flatMap((session) => notes(session, 1)));
+    await use(fixture, removal.removed);
+  } finally {
+    await fixture.close();
+  }
+}
+
+describe('sessions delete', () => {
+  it('shows what would go, what stands against it, and touches nothing on a dry run', () =>
+    withTwo(async ({ call, context }, removed) => {
+      const answer = await call('sessions delete', { session: 'a', dry_run: true });
+      expect(answer).toMatchObject({
+        dry_run: true,
+        count: 1,
+        removed: null,
+        sessions: [
+          { session_id: 'a', accepted: 1, nodes: 3, objects: 1, refused: 'SESSION_PENDING' },
+        ],
+      });
+      expect(removed).toEqual([]);
+      expect(context.operations.audit({ limit: 1 })[0]).toMatchObject({ count: 0 });
+    }));
+
+  it('takes the sessions below it that have a log, when it is asked to', () =>
+    withTwo(async ({ call, context }, removed) => {
+      await call('sessions delete', { session: 'a', with_sub_sessions: true });
+      expect(removed).toEqual(['a', 'below']);
+      expect(context.operations.audit({ limit: 1 })[0]).toMatchObject({
+        verb: 'sessions delete',
+        outcome: 'done',
+        count: 2,
+      });
+    }));
+
+  it('knows no session of a workspace that the caller may not use', () =>
+    withTwo(async ({ call }, removed) => {
+      const stranger = { ...operator, workspaces: ['other'] };
+      await expect(call('sessions delete', { session: 'a' }, stranger)).rejects.toMatchObject({
+        code: 'SESSION_UNKNOWN',
+      });
+      expect(removed).toEqual([]);
+    }));
+
+  it('is refused by a store that cannot take a session out', async () => {
+    const { call, close } = await openOps();
+    await expect(call('sessions delete', { session: 'a' })).rejects.toMatchObject({
+      code: 'SESSION_DELETE_UNSUPPORTED',
+    });
+    await close();
+  });
+});
