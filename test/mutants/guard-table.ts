@@ -24,8 +24,9 @@ const keepings = 'test/contract/self/broken-keepings.ts';
 const locks = 'test/queue/locks.test.ts';
 const stopped = 'test/e2e/stopped-daemon.test.ts';
 
-const compaction = 'not built yet: idle compaction';
-const finalise = 'not built yet: finalise and the epochs behind it';
+const endings = 'test/mutants/ending-guards.test.ts';
+const endingsRace = 'test/queue-backends/filesystem/endings-race.test.ts';
+const withoutLock = 'would not without the lock that a %s holds';
 
 function of(guard: string, race: string, test: string, ...mutants: readonly Mutant[]): Guard {
   return { guard, race, test, mutants };
@@ -47,7 +48,7 @@ export const guards: readonly Guard[] = [
     experiments,
     at('src/lab/races/record-race.ts', 'the record writer leaves the lock to its callers'),
   ),
-  open('G2', 'commit against compaction', compaction),
+  of('G2', 'commit against compaction', endingsRace, at(endingsRace, withoutLock)),
   of(
     'G3',
     'staging names',
@@ -72,7 +73,12 @@ export const guards: readonly Guard[] = [
     'no mutant: that there is one read site is held in the source',
     'test/drain/source.test.ts',
   ),
-  open('G7', 'session id used again, equal payload', finalise),
+  of(
+    'G7',
+    'session id used again, equal payload',
+    endings,
+    at(endings, 'letters of an epoch that has ended stay live and count for every epoch (ING-T07)'),
+  ),
   of(
     'G8',
     'two failing attempts',
@@ -107,13 +113,14 @@ export const guards: readonly Guard[] = [
   open(
     'G14',
     'boot reconcile beside live workers',
-    'no mutant yet: reconcile that reads before the guard',
+    'no mutant: even without its lock the pass sets nobody back, since what it reads and hands over is one synchronous step',
+    'test/mutants/reconcile-guard.test.ts',
   ),
-  open(
+  of(
     'G15',
     'reset on a log that can be drained again',
-    'no mutant yet: reset that writes an empty cursor',
-    'test/queue-backends/filesystem/clear-quarantine.test.ts',
+    endings,
+    at(endings, 'a reset writes an empty cursor (ING-T15)'),
   ),
   of(
     'G16',
@@ -167,7 +174,7 @@ export const guards: readonly Guard[] = [
     'no mutant yet: recovery without a check of the tail',
     'test/crash/filesystem-queue.test.ts',
   ),
-  open('G23', 'finalise against a late append', finalise),
+  of('G23', 'finalise against a late append', endingsRace, at(endingsRace, withoutLock)),
   of(
     'G24',
     'graph away with a backlog',
@@ -180,10 +187,26 @@ export const guards: readonly Guard[] = [
     'test/graph/contract-self.test.ts',
     at('test/mutants/graph-defects.ts', 'writes whatever generation the permit has'),
   ),
-  open('G26', 'crash between end event and finalise', finalise),
+  of(
+    'G26',
+    'crash between end event and finalise',
+    endings,
+    at(endings, 'that the end was seen is kept in memory alone (ING-T26)'),
+  ),
   of('G27', 'two equal poison lines', small, at(small, 'dead lines are matched by their bytes')),
-  open('G28', 'crash between the last steps of finalise', finalise),
-  open('G29', 'record damaged after a compaction', compaction),
+  of(
+    'G28',
+    'crash between the last steps of finalise',
+    endings,
+    at(endings, 'the offset record goes before the log (ING-T28)'),
+  ),
+  of(
+    'G29',
+    'record damaged after a compaction',
+    endings,
+    at(endings, 'the cursor behind a compaction is folded from an empty one (ING-T29)'),
+    at(endings, 'the cursor behind a compaction is folded from the committed one (ING-T29)'),
+  ),
   of(
     'G30',
     'two requests with one event id',
@@ -250,7 +273,12 @@ export const guards: readonly Guard[] = [
       'the guards of a request are taken in the order in which it names its keys',
     ),
   ),
-  open('G39', 'session used again after finalise', finalise),
+  of(
+    'G39',
+    'session used again after finalise',
+    endingsRace,
+    at(endingsRace, 'Defect (ING-T39): an epoch begins with an empty cursor'),
+  ),
   open(
     'G40',
     'sync fails, then that of its ABANDON',
@@ -292,10 +320,10 @@ export const guards: readonly Guard[] = [
     'no mutant yet: writing on in a segment of another tenure',
     stopped,
   ),
-  open(
+  of(
     'G46',
     'line damaged in mid-log',
-    'no mutant yet: reader without a look at the checksum',
-    'test/queue-backends/filesystem/known-errors.test.ts',
+    small,
+    at(small, 'a line is taken without a look at its checksum'),
   ),
 ];

@@ -4,6 +4,12 @@ import { failingDisk, isStaleStaging, parseStagingName, stagingNames } from '#di
 import { fold, type Folded } from '#handlers';
 import { emptyCursor, type Cursor, type LogRecord } from '#record';
 import type { FilesystemQueue } from '#queue-backends/filesystem';
+import {
+  readStored,
+  recordOfOwn,
+  storedBytes,
+  writeStored,
+} from '../../queue-backends/filesystem/session/stored-line.ts';
 import { labDisk, openLabQueue } from '../../src/lab/lab-queue.ts';
 import { over } from '../../src/lab/over.ts';
 import { labKey, labRecord } from '../../src/lab/records.ts';
@@ -183,6 +189,31 @@ const equalPoison: SmallGuard<Spoil> = {
   },
 };
 
+type ReadLine = (line: Uint8Array) => Uint8Array | undefined;
+
+/** A line of a log of which one bit was changed is no record, wherever it was changed. */
+const damagedLine: SmallGuard<ReadLine> = {
+  guard: 'G46',
+  real: readStored,
+  mutants: [
+    {
+      defect: 'a line is taken without a look at its checksum',
+      broken: (line) => recordOfOwn(line),
+    },
+  ],
+  check(read) {
+    const raw = Buffer.from('{"v":1,"data":{"n":12345}}');
+    const line = Buffer.alloc(storedBytes(raw));
+    writeStored(line, 0, raw);
+    deepStrictEqual(Buffer.from(read(line) ?? []), raw);
+    for (let at = 0; at < line.length; at += 1) {
+      const changed = Buffer.from(line);
+      changed[at] = (changed[at] ?? 0) ^ 0x01;
+      strictEqual(read(changed), undefined, `a bit of byte ${at} was changed`);
+    }
+  },
+};
+
 describe.each([
   nestedMaps,
   sessionAgain,
@@ -190,6 +221,7 @@ describe.each([
   ownStaging,
   passingTrouble,
   equalPoison,
+  damagedLine,
 ] as readonly SmallGuard<unknown>[])('the guard $guard', ({ guard, real, mutants, check }) => {
   it(`is green on the real code (${guard})`, async () => {
     await check(real);

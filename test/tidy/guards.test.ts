@@ -3,7 +3,7 @@ import { guards } from '../mutants/guard-table.ts';
 import { listFiles, readText } from './source-tree.ts';
 
 /** Guards without a mutant, by now: the number may fall and never rise (ING-T00). */
-const missingMax = 17;
+const missingMax = 8;
 
 const files = new Set(listFiles('test', 'src'));
 
@@ -21,7 +21,7 @@ describe('guards (ING-T00)', () => {
       expect(readText(file), `${file} does not name its defect`).toContain(defect);
     }
     if (mutants.length > 0) expect(test, 'a mutant has a test').toBeDefined();
-    else expect(missing).toMatch(/^(not built yet|no mutant|no mutant yet): \w/);
+    else expect(missing).toMatch(/^(no mutant|no mutant yet): \w/);
   });
 
   it('lack no more mutants than before', () => {

@@ -14,6 +14,7 @@ import { takeFinalise } from '../lifecycle/finalise.ts';
 import { countRemoval, takeTraces } from '../lifecycle/remove-key.ts';
 import { takeSeed } from '../lifecycle/life-cycle.ts';
 import { replayGeneration } from '../lifecycle/switch-generation.ts';
+import { quarantineKey } from '../quarantine.ts';
 import { type PositionKind, takePosition } from '../repair/set-position.ts';
 import type { KeyState } from '../session/key-state.ts';
 import { indexLetter, takeLetter } from '../session/letters.ts';
@@ -108,6 +109,7 @@ export async function applyCommit(replay: Replay, frame: Replayed): Promise<void
   state.cursorText = JSON.stringify(payload.cursor);
   state.applied = payload.applied;
   addDelta(state.totals, payload.delta);
+  if (state.committed > state.end && state.hasSoundRecord) await leaveRoom(replay, state);
   if (state.committed === state.end) state.oldestMs = null;
   for (const line of payload.dead ?? []) takeLetter(engine, state, line);
   replay.appliedTo.set(state.key, frame.sequence);
@@ -138,6 +140,24 @@ export async function applyPosition(
     for (const line of dead) takeLetter(engine, state, line);
     replay.appliedTo.set(key, frame.sequence);
   } else for (const line of dead) indexLetter(engine, state, line);
+}
+
+/**
+ * A commit passes records of which no frame tells any more: it proves that they were accepted, and how many. Their bytes are lost, their places and their
+ * count are not, so that no position is given twice and the books go on to balance.
+ */
+async function leaveRoom(replay: Replay, state: KeyState): Promise<void> {
+  const { engine } = replay;
+  const message = `records of ${state.key} between ${state.end} and ${state.committed} are missing from the journal; they were committed`;
+  await quarantineKey(engine, state, { code: 'RECORD_CORRUPT', message });
+  await underLock(replay, state.key, (guard) => engine.filler.fillNow(state, guard));
+  const lost = state.committedRecords - state.endRecords;
+  state.totals.accepted += lost;
+  engine.totals.accepted += lost;
+  state.endRecords = state.committedRecords;
+  state.end = state.committed;
+  state.nextOffset = state.end;
+  state.filledTo = state.end;
 }
 
 function addDelta(

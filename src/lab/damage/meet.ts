@@ -101,12 +101,15 @@ function isRootLoss({ words }: Told): boolean {
 
 async function takeWays(
   daemon: ChildDaemon,
-  { stopped }: RootView,
+  { stopped, degraded }: RootView,
   faults: string[],
 ): Promise<readonly string[]> {
   const ways: string[] = [];
-  if (stopped.size === 0) return ways;
-  if ([...stopped.values()].includes('GRAPH_MISMATCH')) ways.push(await adopt(daemon.url));
+  // Another graph stops all sessions, and so names none.
+  const isMismatched = degraded.some((line) => line.startsWith('GRAPH_MISMATCH'));
+  if (stopped.size === 0 && !isMismatched) return ways;
+  if (isMismatched || [...stopped.values()].includes('GRAPH_MISMATCH'))
+    ways.push(await adopt(daemon.url));
   const { taken, stuck } = await clearAll(daemon.url);
   faults.push(...stuck.map((text) => `stays stopped: ${text}`));
   return [...ways, ...taken];

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import {
+  append,
+  assertBooks,
+  numbered,
+  pendingNumbers,
+  statuses,
+  statusOf,
+} from '../../contract/queue/steps.ts';
+import { testRecord } from '../../support/queue-fixtures.ts';
+import { edit, flipAt, segmentPaths, withPlace, type Place } from './place.ts';
+import { apply, clear, cursorOf, everAfter, key } from './stopped-key.ts';
+
+const lost = [3, 4].map((n) => testRecord({ eventId: `e${n}`, data: { n } }));
+
+/** Three applied records in the session files; two more that only the journal holds, whose frame is damaged while their commit is not. */
+async function withoutFrame(place: Place): Promise<void> {
+  const first = await place.open();
+  await append(first, ...numbered('s', 0, 3));
+  await apply(first, 3);
+  await first.checkpoint();
+  await append(first, ...lost);
+  await apply(first, 2);
+  await append(first, ...numbered('t', 0, 1));
+  await place.kill();
+  for (const path of await segmentPaths(place.disk))
+    await edit(place.disk, path, (bytes) =>
+      bytes.includes('"n":4') ? flipAt(bytes, '"n":4') : bytes,
+    );
+}
+
+describe('a frame of records that is lost while their commit is not', () => {
+  it('leaves their place and their count, and stops the key until somebody says keep (P2, P4, P7, QFS-06)', () =>
+    withPlace(async (place) => {
+      await withoutFrame(place);
+      const queue = await place.open();
+      const { committed, end, pending, quarantine } = await statusOf(queue, key);
+      expect(quarantine?.code).toBe('RECORD_CORRUPT');
+      expect(end).toBe(committed);
+      expect(pending).toBe(0);
+      await assertBooks(queue, { accepted: 6, applied: 5, pending: 1 });
+      await clear(queue, 'keep');
+      const [next] = await append(queue, ...numbered('s', 5, 1));
+      expect((next ?? '') >= end, 'no position is given twice').toBe(true);
+      await everAfter(place, queue, async (open) => {
+        expect(await pendingNumbers(open)).toEqual([5]);
+        await assertBooks(open, { accepted: 7, applied: 5, pending: 2 });
+        expect((await statusOf(open, key)).quarantine).toBeNull();
+      });
+      const last = await place.open();
+      await apply(last, 1);
+      expect(await last.readCursor(key)).toEqual(cursorOf(0, 1, 2, 3, 4, 5));
+      expect(await statuses(last, lost)).toHaveLength(2);
+      expect((await statusOf(last, key)).quarantine).toBeNull();
+    }));
+});
