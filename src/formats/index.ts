@@ -15,3 +15,6 @@ export { bodyOfDraft, type EventDraft } from './event-draft.ts';
 export { translateLine } from './amplifier/translate-line.ts';
 export { eventKey } from './amplifier/event-key.ts';
 export { translateHook, type HookArrival } from './claude-code/translate-hook.ts';
+export { decodeOtlpJson, decodeOtlpProtobuf, encodeOtlp, type Signal } from './otlp/decode.ts';
+export { translateTraces, type OtlpEvents } from './otlp/translate-traces.ts';
+export { translateLogs } from './otlp/translate-logs.ts';

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Access } from '#access';
+import type { IncomingHttpHeaders } from 'node:http';
+import { requireScope, type Access, type Principal } from '#access';
 
 /** Hooks of the routes: whether a request may come in, and whose it is, before a byte of its body is read. */
 
@@ -13,4 +14,15 @@ export function admitCaller(request: FastifyRequest, access: Access, isOpen: boo
   const { authorization } = request.headers;
   const principal = isOpen ? access.identify(authorization) : access.authenticate(authorization);
   request.state = { principal };
+}
+
+/** For whoever sends events. */
+export function admitSender(
+  { host, origin, authorization }: IncomingHttpHeaders,
+  access: Access,
+): Principal {
+  access.checkBrowser(host, origin);
+  const principal = access.authenticate(authorization);
+  requireScope(principal, 'ingest:write');
+  return principal;
 }

@@ -9,6 +9,8 @@ import { addConsoleRoutes } from './console-routes.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
 import { EventDoor } from './event-door.ts';
 import { addEventRoutes, isPlainEvents } from './event-routes.ts';
+import { ForeignDoor } from './foreign-door.ts';
+import { addForeignRoutes } from './foreign-routes.ts';
 import { addProbeRoutes } from './probe-routes.ts';
 import type { WaitingMessage } from './request-state.ts';
 import { sendFailure } from './send-failure.ts';
@@ -47,6 +49,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   const door = new EventDoor(options);
   addEventRoutes(app, door);
+  addForeignRoutes(app, new ForeignDoor(options));
   app.register((inner, _, done) => {
     addVerbRoutes(inner, options, stopping.signal);
     addProbeRoutes(inner, options);

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { requireScope, type Principal } from '#access';
+import type { Principal } from '#access';
 import { recordNotJson, type BodyForm, type IngestAnswer, type IngestRequest } from '#ingest';
 import { requestFinished } from '#signals';
+import { admitSender } from './admit-request.ts';
 import { isPredecessorPath } from './envelope.ts';
 import { inputInvalid } from './errors.ts';
 import { eventsReply } from './events-reply.ts';
@@ -50,21 +51,13 @@ export class EventDoor {
     const { request } = asked;
     let principal: Principal;
     try {
-      principal = this.#admit(request.headers);
+      principal = admitSender(request.headers, this.#options.access);
       if (hasNoBody(request.headers)) throw recordNotJson({ reason: 'the body is empty' });
     } catch (error) {
       this.#fail(error, asked);
       return;
     }
     this.#read(asked, principal);
-  }
-
-  #admit({ host, origin, authorization }: IncomingHttpHeaders): Principal {
-    const { access } = this.#options;
-    access.checkBrowser(host, origin);
-    const principal = access.authenticate(authorization);
-    requireScope(principal, 'ingest:write');
-    return principal;
   }
 
   /** A request that is refused by its head is read to its end all the same, into nothing. */
@@ -118,7 +111,7 @@ export class EventDoor {
 }
 
 /** Neither says that something follows; a body without a type is refused for its type. */
-function hasNoBody(headers: IncomingHttpHeaders): boolean {
+export function hasNoBody(headers: IncomingHttpHeaders): boolean {
   return (
     headers['content-type'] === undefined &&
     headers['transfer-encoding'] === undefined &&
@@ -170,7 +163,7 @@ function send(answered: IngestAnswer, { id, url, response }: AskedEvents): numbe
   return status;
 }
 
-function publishAnswer(
+export function publishAnswer(
   answered: IngestAnswer,
   told: {
     readonly route: string;

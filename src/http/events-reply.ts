@@ -66,6 +66,16 @@ function groupMembers({ durability, acceptedAt }: IngestAnswer): string {
   return `"durability":"${durability}","accepted_at":"${acceptedAt}"`;
 }
 
+/** What was refused of a request in another protocol whose own words have no place for it. */
+export function refusalReply(
+  answer: IngestAnswer | undefined,
+  context: ReplyContext,
+): Pick<Reply, 'status' | 'body'> {
+  const [first] = answer?.rejects ?? [];
+  assert(answer !== undefined && first !== undefined, 'something was refused');
+  return refusal(first, answer.rejects, context);
+}
+
 /** Nothing was stored: the status of the first reject, and all of them in the details (ING-918). */
 function refusal(first: Reject, rejects: readonly Reject[], context: ReplyContext): Reply {
   const status = statusOf(first.code, 'reject');

@@ -4,7 +4,7 @@
  * Lives here: routes, bodies and their limits, authentication of requests, the error envelope and the table of statuses, probes.
  * Not here: decisions; it translates requests for ingest and for the verbs, and their answers back.
  * Promises: P9 (bodies are limited before work), and that trouble which may pass is 429 or 503 with Retry-After (D13).
- * May call: base, signals, disk, queue, access, ingest, ops, console. Called by: daemon.
+ * May call: base, signals, disk, queue, access, formats, ingest, ops, console. Called by: daemon.
  */
 export * from './errors.ts';
 export * from './health.ts';

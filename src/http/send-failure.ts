@@ -35,16 +35,20 @@ export function writeFailure(
   { id, url, route, response }: FailedEvents,
   chance: Chance,
   headers: OutgoingHttpHeaders,
+  inOwnWords?: (
+    failure: Failure,
+  ) => { readonly contentType?: string; readonly body: string | Uint8Array } | undefined,
 ): void {
   const failure = failureOf(error, { requestId: id, isIngest: true, chance });
   publishFailure(failure, route);
   if (response.headersSent) return;
-  const body = envelope(failure, { id, isPredecessor: isPredecessorPath(url) });
+  const own = inOwnWords?.(failure);
+  const body = own?.body ?? envelope(failure, { id, isPredecessor: isPredecessorPath(url) });
   response
     .writeHead(failure.status, {
       ...headers,
       ...Object.fromEntries(headersOf(failure)),
-      'content-type': jsonType,
+      'content-type': own?.contentType ?? jsonType,
       'content-length': Buffer.byteLength(body),
     })
     .end(body);

@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { claudeHookStyle } from './claude-hook-style.ts';
+import { otlpStyle } from './otlp-style.ts';
+import type { DoorStyle } from './door-style.ts';
+import type { ForeignDoor } from './foreign-door.ts';
+
+/** Routes of other protocols, each with how it is spoken. */
+const styles: Readonly<Record<string, DoorStyle>> = {
+  '/v1/hooks/claude-code': claudeHookStyle,
+  '/v1/traces': otlpStyle('traces'),
+  '/v1/logs': otlpStyle('logs'),
+};
+
+export function addForeignRoutes(app: FastifyInstance, door: ForeignDoor): void {
+  for (const [path, style] of Object.entries(styles)) {
+    const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
+      reply.hijack();
+      door.serve(
+        {
+          request: request.raw,
+          response: reply.raw,
+          id: request.id,
+          url: request.url,
+          route: path,
+          query: request.query as Readonly<Record<string, unknown>>,
+        },
+        style,
+      );
+    };
+    app.post(path, { onRequest }, neverReached);
+  }
+}
+
+function neverReached(): never {
+  throw new Error('the door has taken the request');
+}
