@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import { formatBytes, messageOf, type Clock } from '#base';
 import {
   createFileTranslator,
+  joinDocument,
   splitLines,
   type FormatName,
   type LineOutcome,
@@ -208,7 +209,8 @@ async function* readLines(
   maxLineBytes: number,
 ): AsyncGenerator<SourceLine> {
   try {
-    yield* splitLines(stream as AsyncIterable<Uint8Array>, { maxLineBytes });
+    const lines = splitLines(stream as AsyncIterable<Uint8Array>, { maxLineBytes });
+    yield* joinDocument(lines, { maxLineBytes });
   } catch (error) {
     if (error instanceof Error && 'syscall' in error)
       throw inputUnreadable({ path, reason: messageOf(error) }, error);

@@ -14,8 +14,14 @@ export interface EventDraft {
   readonly workingDir?: string | undefined;
 }
 
-/** One line of NDJSON for `POST /v1/events`; session and time stand where every client of the event model has them. */
-export function bodyOfDraft(draft: EventDraft): string {
+/**
+ * One line of NDJSON for `POST /v1/events`; session and time stand where every client of the event model has them. The id is derived, unless it
+ * is the sender's own.
+ */
+export function bodyOfDraft(
+  draft: EventDraft,
+  options: { readonly isOwnId?: boolean } = {},
+): string {
   const { event, workspace, session, time, id, workingDir } = draft;
   const data: JsonObject = {
     ...defined(draft.data),
@@ -25,7 +31,8 @@ export function bodyOfDraft(draft: EventDraft): string {
   return JSON.stringify({
     event,
     workspace,
-    ...(id === undefined ? {} : { event_id: id, derived_id: true }),
+    ...(id === undefined ? {} : { event_id: id }),
+    ...(id === undefined || options.isOwnId === true ? {} : { derived_id: true }),
     ...(workingDir === undefined ? {} : { working_dir: workingDir }),
     data,
   });

@@ -5,10 +5,13 @@ import { newClaudeState, type ClaudeState } from './claude-code/state.ts';
 import { translateHook } from './claude-code/translate-hook.ts';
 import { sessionOfRow } from './claude-code/read-row.ts';
 import { claudeRowTime, translateClaudeRow } from './claude-code/translate-row.ts';
+import { translateCloudEvent } from './cloudevents/translate-event.ts';
 import { newCodexState, type CodexState } from './codex/state.ts';
 import { codexRowTime, translateCodexRow } from './codex/translate-row.ts';
 import { bodyOfDraft, projectOfPath, shortHash, type EventDraft } from './event-draft.ts';
-import { recognise, type FormatName } from './recognise.ts';
+import { translateLogs } from './otlp/translate-logs.ts';
+import { translateTraces } from './otlp/translate-traces.ts';
+import { formatNames, recognise, type FormatName } from './recognise.ts';
 import { newRowClock, tick, timeIn, type RowClock } from './row-clock.ts';
 import type { SourceLine } from './split-lines.ts';
 import type { SourceDefaults, Translated } from './translated.ts';
@@ -91,6 +94,8 @@ class RowTranslator implements FileTranslator {
     this.#state.format = format;
     if (format === 'amplifier') return [this.#amplifier(source, bytes)];
     if (format === 'claude-hooks') return [this.#hook(source, object)];
+    if (format === 'otlp' || format === 'cloudevents')
+      return [this.#ofService(source, object, format)];
     return this.#row({ source, object, text, format });
   }
 
@@ -121,6 +126,16 @@ class RowTranslator implements FileTranslator {
     const placeId = `ch:${source.lineNumber}:${shortHash(source.bytes)}`;
     const drafts = translateHook(object, { time, workspace: this.#defaults.workspace, placeId });
     return outcome(source, 'claude-hooks', drafts);
+  }
+
+  /** A request of OTLP/JSON, or one CloudEvent, as exporters write them into files. */
+  #ofService(source: SourceLine, object: JsonObject, format: 'otlp' | 'cloudevents'): LineOutcome {
+    const { workspace, time = epoch } = this.#defaults;
+    const told =
+      format === 'otlp'
+        ? readOtlp(object, workspace, time)
+        : readCloudEvent(object, workspace, time);
+    return { source, format, ...told };
   }
 
   /** A row waits for the first time of the file, and for the first word of whose it is. */
@@ -184,8 +199,7 @@ function ownTime({ format, object }: Held): string | undefined {
 const noFormat = {
   kind: 'reject',
   code: 'EVENT_INVALID',
-  message:
-    'the line is of no format that millrace knows (amplifier, claude-code, claude-hooks, codex)',
+  message: `the line is of no format that millrace knows (${formatNames.join(', ')})`,
 } as const;
 
 function outcome(
@@ -193,7 +207,32 @@ function outcome(
   format: FormatName,
   drafts: readonly EventDraft[],
 ): LineOutcome {
-  return { source, format, bodies: drafts.map(bodyOfDraft) };
+  return { source, format, bodies: drafts.map((draft) => bodyOfDraft(draft)) };
+}
+
+type Told = Pick<LineOutcome, 'bodies' | 'reject'>;
+
+function readOtlp(object: JsonObject, workspace: string | undefined, time: string): Told {
+  try {
+    const told = Array.isArray(object['resourceSpans'])
+      ? translateTraces(object, workspace)
+      : translateLogs(object, { workspace, time });
+    const bodies = told.drafts.map(({ draft }) => bodyOfDraft(draft));
+    return told.refused === 0 ? { bodies } : { bodies, reject: invalid(told.reason) };
+  } catch (error) {
+    if (error instanceof JsonInvalid) return { bodies: [], reject: invalid(error.message) };
+    throw error;
+  }
+}
+
+function readCloudEvent(object: JsonObject, workspace: string | undefined, time: string): Told {
+  const told = translateCloudEvent(object, { workspace, time });
+  if ('fault' in told) return { bodies: [], reject: invalid(`no CloudEvent: ${told.fault}`) };
+  return { bodies: [bodyOfDraft(told.draft, { isOwnId: told.isOwnId })] };
+}
+
+function invalid(message: string): Extract<Translated, { kind: 'reject' }> {
+  return { kind: 'reject', code: 'EVENT_INVALID', message };
 }
 
 function nothing(source: SourceLine): LineOutcome {

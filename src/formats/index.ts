@@ -7,6 +7,7 @@
  * May call: base, record (times). Called by: cli, http, legacy, later corpus and staging.
  */
 export * from './split-lines.ts';
+export * from './whole-document.ts';
 export * from './translated.ts';
 export * from './translator.ts';
 export * from './file-translator.ts';
@@ -18,3 +19,10 @@ export { translateHook, type HookArrival } from './claude-code/translate-hook.ts
 export { decodeOtlpJson, decodeOtlpProtobuf, encodeOtlp, type Signal } from './otlp/decode.ts';
 export { translateTraces, type OtlpEvents } from './otlp/translate-traces.ts';
 export { translateLogs } from './otlp/translate-logs.ts';
+export {
+  isCloudEvent,
+  translateCloudEvent,
+  type CloudArrival,
+  type TranslatedCloudEvent,
+} from './cloudevents/translate-event.ts';
+export { decodeHeader, readBinaryEvent } from './cloudevents/binary-mode.ts';

@@ -1,8 +1,16 @@
 import { isJsonObject, type JsonObject } from '#base';
 import { isClaudeHook } from './claude-code/translate-hook.ts';
+import { isCloudEvent } from './cloudevents/translate-event.ts';
 import { envelopeOf } from './amplifier/translate-line.ts';
 
-export const formatNames = ['amplifier', 'claude-code', 'claude-hooks', 'codex'] as const;
+export const formatNames = [
+  'amplifier',
+  'claude-code',
+  'claude-hooks',
+  'codex',
+  'otlp',
+  'cloudevents',
+] as const;
 
 export type FormatName = (typeof formatNames)[number];
 
@@ -55,6 +63,8 @@ const bareItems: ReadonlySet<unknown> = new Set([
  */
 export function recognise(row: JsonObject, last: FormatName | undefined): FormatName | undefined {
   if (isClaudeHook(row)) return 'claude-hooks';
+  if (isCloudEvent(row)) return 'cloudevents';
+  if (Array.isArray(row['resourceSpans']) || Array.isArray(row['resourceLogs'])) return 'otlp';
   if (envelopeOf(row) !== undefined) return 'amplifier';
   const { type } = row;
   if (codexTypes.has(type) && isJsonObject(row['payload'])) return 'codex';

@@ -19,7 +19,7 @@ export const claudeHookStyle: DoorStyle = {
   read(request) {
     const payload = parsePayload(request.body);
     const drafts = translateHook(payload, { time: request.time, workspace: workspaceOf(request) });
-    return { bodies: drafts.map(bodyOfDraft), refused: 0, reason: '' };
+    return { bodies: drafts.map((draft) => bodyOfDraft(draft)), refused: 0, reason: '' };
   },
   reply(answer) {
     return answer !== undefined && answer.rejects.length > 0

@@ -7,7 +7,8 @@ import { checkBrowser } from './admit-request.ts';
 import { answerClientError } from './client-error.ts';
 import { addConsoleRoutes } from './console-routes.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
-import { EventDoor } from './event-door.ts';
+import { cloudEventStyle, isCloudRequest } from './cloud-event-style.ts';
+import { EventDoor, type AskedEvents } from './event-door.ts';
 import { addEventRoutes, isPlainEvents } from './event-routes.ts';
 import { ForeignDoor } from './foreign-door.ts';
 import { addForeignRoutes } from './foreign-routes.ts';
@@ -48,8 +49,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     throw routeUnknown({ method: request.method });
   });
   const door = new EventDoor(options);
-  addEventRoutes(app, door);
-  addForeignRoutes(app, new ForeignDoor(options));
+  const foreign = new ForeignDoor(options);
+  const serve = (asked: AskedEvents): void => {
+    if (isCloudRequest(asked.request.headers)) foreign.serve(asked, cloudEventStyle);
+    else door.serve(asked);
+  };
+  addEventRoutes(app, serve);
+  addForeignRoutes(app, foreign);
   app.register((inner, _, done) => {
     addVerbRoutes(inner, options, stopping.signal);
     addProbeRoutes(inner, options);
@@ -64,7 +70,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const { url = '' } = request;
     // Fastify tells connections that are about to be closed.
     if (isClosing || !isPlainEvents(request)) app.routing(request, response);
-    else door.serve({ request, response, id: nextId(), url, route: url });
+    else serve({ request, response, id: nextId(), url, route: url });
   });
   // With a listener of its own, "100 Continue" is said when the body is wanted, and a refusal comes before it (ING-914).
   app.server.on('checkContinue', (request: WaitingMessage, response: ServerResponse) => {

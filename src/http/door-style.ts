@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '#access';
-import type { IngestAnswer } from '#ingest';
+import type { IngestAnswer, Reject } from '#ingest';
 import type { Failure } from './describe-failure.ts';
 
 /** A request of a client that speaks another protocol than ours, its body unpacked. */
@@ -20,6 +20,8 @@ export interface ForeignEvents {
   readonly parts?: readonly number[];
   /** Parts that were refused before admission, with the first reason. */
   readonly refused: number;
+  /** The same one by one, where the protocol has a place for that. */
+  readonly rejects?: readonly Reject[];
   readonly reason: string;
 }
 
@@ -41,7 +43,7 @@ export interface DoorStyle {
   reply(
     answer: IngestAnswer | undefined,
     events: ForeignEvents,
-    headers: IncomingHttpHeaders,
+    request: { readonly headers: IncomingHttpHeaders; readonly requestId: string },
   ): ForeignReply | undefined;
   /** The body of a failure in the protocol's own words; without it the envelope of ours. */
   fail?(failure: Failure, headers: IncomingHttpHeaders): Omit<ForeignReply, 'status'>;

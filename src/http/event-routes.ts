@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import type { EventDoor } from './event-door.ts';
+import type { AskedEvents } from './event-door.ts';
 
 /** Asked as they stand here, without a query, these go to the door at once; looking for their route costs as much as checking an event. */
 const plainPaths: ReadonlySet<string> = new Set(['/v1/events', '/events']);
@@ -11,10 +11,10 @@ export function isPlainEvents({ method, url }: IncomingMessage): boolean {
 }
 
 /** The same door behind the router, for what has a query or names its session in the path. */
-export function addEventRoutes(app: FastifyInstance, door: EventDoor): void {
+export function addEventRoutes(app: FastifyInstance, serve: (asked: AskedEvents) => void): void {
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack();
-    door.serve({
+    serve({
       request: request.raw,
       response: reply.raw,
       id: request.id,

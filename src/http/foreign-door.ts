@@ -71,7 +71,7 @@ export class ForeignDoor {
       const time = new Date(clock.now()).toISOString();
       const query = asked.query ?? {};
       const events = style.read({ headers, query, body: bytes, principal, time });
-      const answer = await this.#store(events, principal);
+      const answer = await this.#store(events, principal, asked.session);
       const status = this.#send(asked, style, answer, events);
       if (answer === undefined) return;
       const durationMs = clock.monotonic() - beganMs;
@@ -88,10 +88,14 @@ export class ForeignDoor {
     }
   }
 
-  async #store(events: ForeignEvents, principal: Principal): Promise<IngestAnswer | undefined> {
+  async #store(
+    events: ForeignEvents,
+    principal: Principal,
+    session: string | undefined,
+  ): Promise<IngestAnswer | undefined> {
     if (events.bodies.length === 0) return undefined;
     const body = Buffer.from(events.bodies.join('\n'));
-    return this.#options.ingest.accept({ body, form: 'ndjson', principal });
+    return this.#options.ingest.accept({ body, form: 'ndjson', principal, session });
   }
 
   #send(
@@ -100,7 +104,7 @@ export class ForeignDoor {
     answer: IngestAnswer | undefined,
     events: ForeignEvents,
   ): number {
-    const own = style.reply(answer, events, request.headers);
+    const own = style.reply(answer, events, { headers: request.headers, requestId: id });
     const { status, contentType, body } = own ?? refused(answer, { requestId: id, url });
     const headers: OutgoingHttpHeaders = {};
     if (contentType !== undefined) headers['content-type'] = contentType;

@@ -56,7 +56,7 @@ export function otlpStyle(signal: Signal): DoorStyle {
         throw notOtlp(error);
       }
     },
-    reply: (answer, events, headers) => reply(signal, answer, events, headers),
+    reply: (answer, events, { headers }) => reply(signal, answer, events, headers),
     fail: failInRpcStatus,
   };
 }

@@ -61,7 +61,7 @@ describe('OTLP traces', () => {
     const bodies = (request: JsonObject): readonly string[] =>
       recordsOf(request).map(
         ({ event, id, data }) =>
-          `${event} ${id} ${String(data['timestamp'])} ${JSON.stringify(data['tool_name'] ?? data['usage'] ?? '')}`,
+          `${event} ${id} ${data['timestamp'] as string} ${JSON.stringify(data['tool_name'] ?? data['usage'] ?? '')}`,
       );
     expect(bodies(packed)).toEqual(bodies(json));
   });

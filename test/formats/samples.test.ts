@@ -5,7 +5,7 @@ import { dataFolder, graphOf, translateSample } from './translate-file.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/formats.md'), 'utf8');
 /** Folders whose files `millrace post` takes line by line. */
-const folders = ['amplifier', 'claude-code', 'claude-hooks', 'codex'];
+const folders = ['amplifier', 'claude-code', 'claude-hooks', 'codex', 'otlp'];
 
 /** `| file | lines | events | nodes | edges | rejects |` of the guide. */
 const told = new Map(

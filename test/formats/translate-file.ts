@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseJson } from '#base';
 import {
   createFileTranslator,
+  joinDocument,
   splitLines,
   type FileTranslatorOptions,
   type LineOutcome,
@@ -41,7 +42,8 @@ export async function translateBytes(
   });
   const outcomes: LineOutcome[] = [];
   let lines = 0;
-  for await (const line of splitLines(oneChunk(bytes), { maxLineBytes: lineBytesMax })) {
+  const split = splitLines(oneChunk(bytes), { maxLineBytes: lineBytesMax });
+  for await (const line of joinDocument(split, { maxLineBytes: lineBytesMax })) {
     lines += 1;
     outcomes.push(...translator.translate(line));
   }
