@@ -16,6 +16,7 @@ import { addServeCommand } from './serve-command.ts';
 import { addVerbCommands, groupOf } from './verb-commands.ts';
 import { addVersionCommand } from './version-command.ts';
 import { addWaitCommand } from './wait-command.ts';
+import { addWatchCommand } from './watch-command.ts';
 
 /** Runs the command line and resolves to the exit code. Never rejects for what a user or the world did. */
 export async function main(words: readonly string[], given?: Printer): Promise<number> {
@@ -49,6 +50,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   const run = createRunner(printer, outcome);
   addServeCommand(program, run);
   addPostCommand(program, run);
+  addWatchCommand(program, run);
   addWaitCommand(program, run);
   const groups = addVerbCommands(program, run);
   const graph = groups.get('graph');

@@ -2,6 +2,8 @@ import type { Client } from './client.ts';
 import { daemonUnreachable, errorOfAnswer } from './errors.ts';
 import type { PostOptions } from './post-file.ts';
 
+type SendOptions = Pick<PostOptions, 'clock' | 'printer'>;
+
 export interface SentBatch {
   readonly queued: number;
   readonly duplicates: number;
@@ -41,7 +43,7 @@ const delayMsMax = 10_000;
 export async function sendBatch(
   client: Client,
   bodies: readonly string[],
-  options: PostOptions,
+  options: SendOptions,
 ): Promise<SentBatch> {
   const payload = Buffer.from(bodies.join('\n'));
   const giveUpAt = options.clock.monotonic() + patienceMs;
@@ -62,7 +64,7 @@ export async function sendBatch(
 async function sendHalves(
   client: Client,
   bodies: readonly string[],
-  options: PostOptions,
+  options: SendOptions,
 ): Promise<SentBatch> {
   const middle = Math.ceil(bodies.length / 2);
   const first = await sendBatch(client, bodies.slice(0, middle), options);

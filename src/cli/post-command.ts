@@ -82,7 +82,7 @@ function tellReject(printer: Printer, file: string, reject: RejectedLine): void 
   printer.err(`${place}: ${reject.code}: ${reject.message}`);
 }
 
-function formatOf(name: string | undefined): FormatName | undefined {
+export function formatOf(name: string | undefined): FormatName | undefined {
   const format = formatNames.find((known) => known === name);
   if (name !== undefined && format === undefined)
     throw usage({ problem: `--format ${name} is none of ${formatNames.join(', ')}` });
@@ -90,7 +90,7 @@ function formatOf(name: string | undefined): FormatName | undefined {
 }
 
 /** A daemon that does not publish its limit has the usual one. */
-async function askEventLimit(client: Client): Promise<number | undefined> {
+export async function askEventLimit(client: Client): Promise<number | undefined> {
   const response = await client.send('GET', '/v1/limits');
   if (!response.ok) return undefined;
   const answer = (await response.json()) as { readonly limits?: Readonly<Record<string, unknown>> };

@@ -10,6 +10,8 @@ export interface SourceLine {
   readonly byteOffset: number;
   /** Length of the whole line, without its line break. */
   readonly byteLength: number;
+  /** With CR and line break: so far behind its begin the next line begins. */
+  readonly totalLength: number;
   readonly isTooLong: boolean;
   /** False for a last line without a line break: it may have been cut off. */
   readonly isTerminated: boolean;
@@ -84,14 +86,15 @@ function close(
   place: Pick<SourceLine, 'lineNumber' | 'byteOffset' | 'isTerminated'>,
   { maxLineBytes }: SplitOptions,
 ): SourceLine {
+  const totalLength = line.byteLength + (place.isTerminated ? 1 : 0);
   const joined = concatBytes(line.parts.length === 0 ? [new Uint8Array()] : line.parts);
   const hasReturn = !line.isTooLong && joined.at(-1) === carriageReturn;
   const bytes = hasReturn ? joined.subarray(0, -1) : joined;
   if (!line.isTooLong && bytes.length <= maxLineBytes) {
-    return { ...place, bytes, byteLength: bytes.length, isTooLong: false };
+    return { ...place, bytes, byteLength: bytes.length, totalLength, isTooLong: false };
   }
   const head = bytes.subarray(0, headBytesMax);
-  return { ...place, bytes: head, byteLength: line.byteLength, isTooLong: true };
+  return { ...place, bytes: head, byteLength: line.byteLength, totalLength, isTooLong: true };
 }
 
 /** The mark may come in pieces, so the first three bytes are waited for. */
