@@ -213,11 +213,15 @@ describe('waiting', () => {
 
 describe('doctor and version', () => {
   it('work beside a daemon and without one', async () => {
-    const beside = await runJson<{ ok: boolean; findings: readonly { check: string }[] }>(
-      'doctor',
-      '--root',
-      daemon.root,
+    const ran = await runLine('doctor', '--root', daemon.root, '--json');
+    const beside = JSON.parse(ran.out) as {
+      findings: readonly { check: string; result: string }[];
+    };
+    // A disk that others keep busy is a warning, which this test does not depend on.
+    const isWell = beside.findings.every(
+      ({ check, result }) => result === 'ok' || check === 'disk sync',
     );
+    expect(isWell, ran.out).toBe(true);
     expect(beside.findings.map(({ check }) => check)).toEqual(
       expect.arrayContaining([
         'config',

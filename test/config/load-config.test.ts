@@ -147,7 +147,7 @@ describe('the effective configuration', () => {
       if (kind === 'size') expect(key).toMatch(/_bytes/);
       if (kind === 'duration') expect(key).toMatch(/_ms$/);
       expect(help).toMatch(/[^.]$/);
-      expect(environmentName(key)).toMatch(/^MILLRACE_[A-Z_]+$/);
+      expect(environmentName(key)).toMatch(/^MILLRACE_[A-Z0-9_]+$/);
     }
   });
 });
