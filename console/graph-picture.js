@@ -7,6 +7,7 @@ import cytoscape from './vendor/cytoscape.js';
 
 /** Above this a force layout takes seconds. */
 const forceMost = 250;
+const closest = 1.5;
 
 /**
  * @param {object} what
@@ -32,7 +33,11 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
   const picture = {
     canvas,
     fit: () => void cy.animate({ fit: { eles: cy.elements(), padding: 30 }, duration: 150 }),
-    arrange: () => void cy.layout(layoutOf(cy)).run(),
+    arrange: () => {
+      cy.layout(layoutOf(cy)).run();
+      // Few nodes are not blown up to fill the place.
+      if (cy.zoom() > closest) cy.zoom(closest).center();
+    },
     /** @param {number} by */
     zoom: (by) =>
       void cy.zoom({

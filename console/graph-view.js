@@ -1,6 +1,7 @@
 /** A part of the graph as a picture with a list beside it: panned, zoomed and expanded by mouse, touch and keyboard. */
 import { get } from './api.js';
 import { fill, h } from './dom.js';
+import { plural } from './format.js';
 import { edgeElement, graphPicture, keyOf, nodeElement } from './graph-picture.js';
 import { colorOf, kindOf, nameOf } from './kinds.js';
 import { propertiesOf, showNode } from './node-drawer.js';
@@ -53,7 +54,7 @@ export function graphView({ label, signal }) {
     picture.add(taken.map(nodeElement));
     const lines = edges.map((edge) => edgeElement(nodes[0]?.workspace ?? '', edge));
     picture.add(lines.filter(({ data }) => known.has(data.source) && known.has(data.target)));
-    fill(counts, `${known.size} nodes, ${picture.edgeCount()} edges`);
+    fill(counts, `${plural(known.size, 'node')}, ${plural(picture.edgeCount(), 'edge')}`);
     fill(legend, legendOf([...known.values()]));
     if (taken.length > 0) picture.arrange();
   }

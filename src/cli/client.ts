@@ -21,6 +21,7 @@ export interface Client {
     route: Route,
     input: Readonly<Record<string, unknown>>,
     headers?: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
   ): Promise<unknown>;
   /** As `call`, for answers that are streams of bytes. */
   stream(
@@ -33,6 +34,7 @@ export interface Client {
     path: string,
     body?: Uint8Array,
     headers?: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
   ): Promise<Response>;
 }
 
@@ -83,6 +85,7 @@ export function createClient(options: ClientOptions): Client {
     path: string,
     body?: Uint8Array,
     headers: Readonly<Record<string, string>> = {},
+    signal?: AbortSignal,
   ): Promise<Response> {
     const authorization =
       options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
@@ -91,6 +94,7 @@ export function createClient(options: ClientOptions): Client {
         method,
         headers: { ...headers, ...authorization },
         redirect: 'error',
+        ...(signal === undefined ? {} : { signal }),
         ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
       });
     } catch (error) {
@@ -102,23 +106,20 @@ export function createClient(options: ClientOptions): Client {
     route: Route,
     input: Readonly<Record<string, unknown>>,
     headers: Readonly<Record<string, string>> = {},
+    signal?: AbortSignal,
   ): Promise<Response> {
     const { path, body } = placeInput(route, input);
-    const response =
-      body === undefined
-        ? await send(route.method, path, undefined, headers)
-        : await send(route.method, path, Buffer.from(body), {
-            ...headers,
-            'content-type': 'application/json',
-          });
+    const typed = body === undefined ? headers : { ...headers, 'content-type': 'application/json' };
+    const bytes = body === undefined ? undefined : Buffer.from(body);
+    const response = await send(route.method, path, bytes, typed, signal);
     if (!response.ok) throw await failureOf(response);
     return response;
   }
   return {
     url: base,
     send,
-    async call(route, input, headers) {
-      const response = await succeed(route, input, headers);
+    async call(route, input, headers, signal) {
+      const response = await succeed(route, input, headers, signal);
       const text = await response.text();
       return text === '' ? undefined : (JSON.parse(text) as unknown);
     },

@@ -7,6 +7,7 @@ import { exitCodes } from './exit-code.ts';
 import { addExportCommand } from './export-command.ts';
 import { addInitCommand } from './init-command.ts';
 import { addLabCommands } from './lab-commands.ts';
+import { addMcpCommand } from './mcp-command.ts';
 import { addPostCommand } from './post-command.ts';
 import { consolePrinter, endQuietlyWithReader, type Printer } from './print.ts';
 import { readProductVersion } from './product.ts';
@@ -62,6 +63,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   addInitCommand(program, run);
   addDoctorCommand(program, run);
   addLabCommands(program, run);
+  addMcpCommand(program, run);
   addVersionCommand(program, run);
   return program;
 }

@@ -30,6 +30,7 @@ const rooms = [
   'http',
   'daemon',
   'lab',
+  'mcp',
   'cli',
 ] as const;
 
