@@ -11,6 +11,7 @@ import { addMcpCommand } from './mcp-command.ts';
 import { addPostCommand } from './post-command.ts';
 import { consolePrinter, endQuietlyWithReader, type Printer } from './print.ts';
 import { readProductVersion } from './product.ts';
+import { addGraphCopy } from './graph-copy.ts';
 import { addQueueCommands } from './queue-commands.ts';
 import { createRunner, type Outcome } from './run-action.ts';
 import { addServeCommand } from './serve-command.ts';
@@ -58,6 +59,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   if (graph !== undefined) addExportCommand(graph, run);
   addDeadCommands(groupOf(program, groups, 'dead'), run);
   addQueueCommands(groupOf(program, groups, 'queue'), run);
+  addGraphCopy(groupOf(program, groups, 'graph'), run);
   addBackupCommands(groupOf(program, groups, 'backup'), run);
   addConfigCommands(groupOf(program, groups, 'config'), run);
   addInitCommand(program, run);

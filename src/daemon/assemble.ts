@@ -4,9 +4,21 @@ import type { Chance, Clock } from '#base';
 import type { Config } from '#config';
 import type { CopySource, Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
-import type { GraphDigest, GraphRemoval, GraphStore } from '#graph';
-import { openEmbeddedGraph, type GraphSnapshot } from '#graph/embedded';
-import { openNeo4jGraph } from '#graph/neo4j';
+import {
+  graphCopyFailed,
+  type CopySourceGraph,
+  type CopyTargetGraph,
+  type GraphDigest,
+  type GraphRemoval,
+  type GraphStore,
+} from '#graph';
+import {
+  openCopySource,
+  openCopyTarget,
+  openEmbeddedGraph,
+  type GraphSnapshot,
+} from '#graph/embedded';
+import { openNeo4jCopySource, openNeo4jCopyTarget, openNeo4jGraph } from '#graph/neo4j';
 import { watchedObjects, type WatchedObjects } from '#keeping';
 import { openLocalObjects } from '#objects';
 import {
@@ -186,6 +198,41 @@ async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
   return {
     graph,
     pin: () => Promise.reject(backupFailed({ path: root.layout.root, reason })),
+  };
+}
+
+export interface CopyEnds {
+  readonly source: CopySourceGraph;
+  readonly target: CopyTargetGraph;
+  /** Gives what was copied the name by which a start finds it; after both ends are closed. */
+  seal(): Promise<void>;
+}
+
+/** Both stores of a root, to copy its graph from one to the other. */
+export async function openCopyEnds(
+  needs: Pick<StoreNeeds, 'config' | 'disk' | 'clock' | 'chance'> & {
+    readonly layout: BoundRoot['layout'];
+  },
+  to: 'embedded' | 'neo4j',
+): Promise<CopyEnds> {
+  const { config, disk, clock, chance, layout } = needs;
+  const server = { ...(await neo4jSettings(config, disk)), clock, chance };
+  const path = join(layout.graph, 'graph.db');
+  if (to === 'neo4j') {
+    const target = await openNeo4jCopyTarget(server);
+    return { source: openCopySource(path), target, seal: () => Promise.resolve() };
+  }
+  if ((await disk.stat(path)) !== undefined)
+    throw graphCopyFailed({ reason: `${path} is there already: move it away` });
+  const source = await openNeo4jCopySource(server);
+  const half = `${path}.copying`;
+  return {
+    source,
+    target: openCopyTarget(half),
+    async seal() {
+      await disk.rename(half, path);
+      await disk.syncDirectory(layout.graph);
+    },
   };
 }
 

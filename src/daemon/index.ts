@@ -15,3 +15,4 @@ export type { RootVerified, VerifyRootOptions } from './verify-root.ts';
 export type { VerifiedKey, VerifyFinding } from './assemble.ts';
 export { importLegacy, type ImportLegacyOptions } from './import-legacy.ts';
 export { exportLegacy, type ExportLegacyOptions } from './export-legacy.ts';
+export { copyRootGraph, type CopyGraphOptions } from './copy-graph.ts';

@@ -12,6 +12,7 @@ export * from './canonical.ts';
 export * from './check-graph.ts';
 export * from './check-mutations.ts';
 export * from './concept.ts';
+export * from './copy-graph.ts';
 export { bindParameters } from './queries/bind-parameters.ts';
 export { queryRowsMax, type NamedQuery, type QueryParameter } from './queries/named-query.ts';
 export { namedQueries, namedQuery } from './queries/named-queries.ts';

@@ -111,7 +111,7 @@ describe('a daemon whose graph is in Neo4j', () => {
           await server.dispose();
         }
       }),
-    300_000,
+    600_000,
   );
 
   describe('on the server that all share', () => {
@@ -139,6 +139,30 @@ describe('a daemon whose graph is in Neo4j', () => {
           }
         }),
     );
+
+    it('moves the graph of a root into Neo4j, and the root goes on there (ING-542, D26)', () =>
+      withTemporaryDirectory(async (folder) => {
+        const root = join(folder, 'root');
+        const half = Math.floor(batches.length / 2);
+        const before = await startDaemon({ root });
+        await post(before, 0, half);
+        await waitUntilIdle(before.url, idleMs);
+        const { digest } = await readDigest(before.url);
+        expect(await before.stop(), before.output()).toBe(0);
+        const place = ['--root', root, '--set', `graph.neo4j.url=${neo4jUri()}`];
+        const copied = await runLine('graph', 'copy', '--to', 'neo4j', ...place, '--json');
+        expect(JSON.parse(copied.out), copied.err).toMatchObject({ ok: true, digest });
+        const again = await runLine('graph', 'copy', '--to', 'neo4j', ...place);
+        expect(again.err).toContain('GRAPH_COPY_FAILED');
+        const after = await startDaemon({ root, args: withNeo4j(neo4jUri()) });
+        try {
+          expect((await readDigest(after.url)).digest).toBe(digest);
+          await post(after, half, batches.length);
+          expect(await settle(after)).toEqual(expected);
+        } finally {
+          await after.kill();
+        }
+      }));
 
     it('never shows the password, and says in one line what the server refuses (ING-018)', () =>
       withTemporaryDirectory(async (folder) => {

@@ -49,7 +49,11 @@ const suites: readonly ServiceSuite[] = [
   },
   {
     needs: `Neo4j ${neo4jVersion} (java, mvn and a Maven registry)`,
-    files: ['test/services/neo4j-contract.test.ts', 'test/services/neo4j-daemon.test.ts'],
+    files: [
+      'test/services/neo4j-contract.test.ts',
+      'test/services/neo4j-daemon.test.ts',
+      'test/services/neo4j-equal.test.ts',
+    ],
     missing: cannotFetchNeo4j,
     async start() {
       const { uri, dispose } = await startNeo4j();

@@ -7,3 +7,5 @@
  * May call: base, record, fence, the rules of graph. Called by: daemon.
  */
 export * from './embedded-graph.ts';
+export { openCopySource } from './copy-source.ts';
+export { openCopyTarget } from './copy-target.ts';

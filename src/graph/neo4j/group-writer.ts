@@ -208,7 +208,10 @@ function markOf(row: Row | undefined): FenceMark | undefined {
   return { domain, generation: Number(row['generation']), holder: String(row['holder']) };
 }
 
-async function setRows(tx: Transaction, rows: ReadonlyMap<Key, AppliedRow | null>): Promise<void> {
+export async function setRows(
+  tx: Transaction,
+  rows: ReadonlyMap<Key, AppliedRow | null>,
+): Promise<void> {
   const sorted = [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const written = sorted.map(([key, row]) => ({
     key,
@@ -233,7 +236,7 @@ function rowEntry(row: Row): readonly (readonly [Key, AppliedRow])[] {
 }
 
 /** An edge that finds no end, or a node that is gone, is no silence (ING-612): another transaction was there first. */
-async function runWrite(tx: Transaction, { rows, ...one }: WriteStatement): Promise<void> {
+export async function runWrite(tx: Transaction, { rows, ...one }: WriteStatement): Promise<void> {
   const [answer] = await tx.run(one);
   if (rows === undefined) return;
   const written = Number(answer?.['written']);

@@ -7,3 +7,4 @@
  * May call: base, record, fence, the rules of graph. Called by: daemon.
  */
 export * from './neo4j-graph.ts';
+export { openNeo4jCopySource, openNeo4jCopyTarget, type CopyEndOptions } from './copy-ends.ts';

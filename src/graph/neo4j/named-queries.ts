@@ -29,6 +29,11 @@ function downwards(name: string): string {
   return `${name} IS NULL, ${name} DESC`;
 }
 
+/** Rounded, as SQLite does it; `epochMillis` cuts off. */
+function millis(time: string): string {
+  return `(${time}.epochSeconds * 1000 + toInteger(round(${time}.nanosecond / 1000000.0)))`;
+}
+
 const sessions: ServerQuery = {
   text: `MATCH (n:${nodeLabel}&Session) WHERE ${inWorkspaces}
 WITH n, CASE WHEN n:ForkedSession THEN 'forked' WHEN n:SubSession THEN 'sub' WHEN n:RootSession THEN 'root'
@@ -47,7 +52,7 @@ const toolCalls: ServerQuery = {
   text: `MATCH (n:${nodeLabel}&ToolCall)
 WHERE ${inWorkspaces} AND ${ofSession} AND ($tool IS NULL OR n.tool_name = $tool)
 WITH n.workspace AS workspace, n.tool_name AS tool, ${owner} AS owner, n.ended_at AS ended_at,
-  n.result_success AS success, toFloat(n.ended_at.epochMillis - n.started_at.epochMillis) AS elapsed
+  n.result_success AS success, ${millis('n.ended_at')} - ${millis('n.started_at')} AS elapsed
 WITH workspace, tool, count(*) AS calls, sum(CASE WHEN success = false THEN 1 ELSE 0 END) AS failures,
   sum(CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END) AS unfinished, count(DISTINCT owner) AS sessions,
   toInteger(round(avg(elapsed))) AS average_ms

@@ -184,7 +184,7 @@ export class ExpressionRenderer {
         return `[${key} IN keys(${first}) WHERE ${key} <> '${hiddenProperty}']`;
       }
       case 'tostring':
-        return timeAware(first);
+        return timeAware(first, this.#tools.quote(this.#tools.fresh(), 0));
       default:
         return `${name}(${isDistinct ? 'DISTINCT ' : ''}${given.join(', ')})`;
     }
@@ -198,12 +198,16 @@ export class ExpressionRenderer {
   }
 }
 
-/** A time has nine fraction digits as text, here as everywhere (D26). */
-function timeAware(value: string): string {
-  const utc = `datetime({datetime: ${value}, timezone: 'Z'})`;
+/**
+ * A time has nine fraction digits as text, here as everywhere (D26). It stands in a list beside a time, because the server refuses a question
+ * about times where it can tell that there is none.
+ */
+function timeAware(value: string, name: string): string {
+  const utc = `datetime({datetime: ${name}, timezone: 'Z'})`;
   const second = `substring(toString(datetime.truncate('second', ${utc}, {nanosecond: 1})), 0, 20)`;
-  const fraction = `right('000000000' + toString((${value}).nanosecond), 9)`;
-  return `(CASE WHEN ${value} IS :: ZONED DATETIME THEN ${second} + ${fraction} + 'Z' ELSE toString(${value}) END)`;
+  const fraction = `right('000000000' + toString(${name}.nanosecond), 9)`;
+  const text = `CASE WHEN ${name} IS :: ZONED DATETIME THEN ${second} + ${fraction} + 'Z' ELSE toString(${name}) END`;
+  return `head([${name} IN [${value}, datetime('1970-01-01T00:00:00Z')][0..1] | ${text}])`;
 }
 
 function caseText(

@@ -55,7 +55,7 @@ export async function prepareDatabase(
     });
   if (found < neo4jFormatVersion) {
     if (found === 0) await expectNoForeign(link, options.timeoutMs);
-    for (const texts of migrations.slice(found)) for (const text of texts) await link.alone(text);
+    await applyMigrations(link, found);
     const parameters = {
       graphId: options.chance.uuid(),
       spillBytes: BigInt(options.spillBytes),
@@ -67,7 +67,13 @@ export async function prepareDatabase(
   return { graphId: String(row?.['graphId']), spillBytes: Number(row?.['spillBytes']) };
 }
 
-async function checkServer(link: Neo4jLink): Promise<void> {
+/** Constraints and indexes of every version after `found`. */
+export async function applyMigrations(link: Neo4jLink, found: number): Promise<void> {
+  for (const texts of migrations.slice(found)) for (const text of texts) await link.alone(text);
+}
+
+/** Refuses a server that is too old. */
+export async function checkServer(link: Neo4jLink): Promise<void> {
   const agent = await link.agent();
   const [major = 0, minor = 0] = (/^Neo4j\/(\d+)\.(\d+)/.exec(agent) ?? []).slice(1).map(Number);
   const { major: oldestMajor, minor: oldestMinor } = oldestServer;
@@ -84,6 +90,11 @@ async function readVersion(link: Neo4jLink, timeoutMs: number): Promise<number> 
 }
 
 async function expectNoForeign(link: Neo4jLink, timeoutMs: number): Promise<void> {
+  const half = "MATCH (c:MillraceCopy {name: 'copy'}) RETURN 1 AS one";
+  if ((await link.read((tx) => tx.run(statement(half)), timeoutMs)).length > 0)
+    throw graphUnavailable({
+      reason: `the database at ${link.uri} holds half a copy: run "millrace graph copy" again`,
+    });
   const text = `MATCH (n:${nodeLabel}) RETURN 1 AS one LIMIT 1`;
   const foreign = await link.read((tx) => tx.run(statement(text)), timeoutMs);
   if (foreign.length === 0) return;

@@ -8,7 +8,8 @@ import {
   type NamedQuery,
 } from './named-query.ts';
 
-const elapsedMs = `(julianday(${timeProperty('ended_at')}) - julianday(${timeProperty('started_at')})) * 86400000`;
+/** Whole milliseconds: the difference of two floating days is not. */
+const elapsedMs = `round((julianday(${timeProperty('ended_at')}) - julianday(${timeProperty('started_at')})) * 86400000)`;
 
 export const toolCalls: NamedQuery = {
   name: 'tool-calls',
