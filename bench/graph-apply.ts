@@ -16,7 +16,7 @@ import { testPermit } from '../test/support/queue-fixtures.ts';
 import { makeWorkload } from '../test/support/workload.ts';
 import { interleave, median, rounded, type BenchOptions, type Question } from './question.ts';
 
-type Groups = readonly (readonly GroupPart[])[];
+export type Groups = readonly (readonly GroupPart[])[];
 
 interface Applied {
   readonly eventsPerSecond: number;
@@ -111,7 +111,7 @@ function upsertOwned(
 }
 
 /** Events per second over all groups, two of them in flight. */
-async function timed(
+export async function timed(
   groups: Groups,
   apply: (group: readonly GroupPart[]) => Promise<void>,
 ): Promise<number> {

@@ -6,6 +6,7 @@ import { graphApply } from './graph-apply.ts';
 import { ingest } from './ingest.ts';
 import { peers } from './peers.ts';
 import type { Question } from './question.ts';
+import { neo4jApply } from './neo4j-apply.ts';
 import { race } from './race.ts';
 import { respawn } from './respawn.ts';
 import { underDrain } from './under-drain.ts';
@@ -21,6 +22,7 @@ export const questions: readonly Question[] = [
   counts,
   drain,
   graphApply,
+  neo4jApply,
   bigRoot,
   race,
   respawn,

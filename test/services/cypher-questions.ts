@@ -9,7 +9,7 @@ export const questions: readonly string[] = [
   'MATCH (s:Session)-[r]->(n) RETURN r ORDER BY n.workspace, n.node_id, type(r) LIMIT 50',
   'MATCH (s:Session {session_id: "s"}) RETURN s',
   'MATCH (t:ToolCall {tool_name: $tool}) RETURN count(t)',
-  'MATCH (t:ToolCall) RETURN t.tool_name AS tool, count(*) AS calls, collect(DISTINCT t.result_success) AS outcomes ORDER BY calls DESC, tool',
+  'MATCH (t:ToolCall) RETURN t.tool_name AS tool, count(*) AS calls, count(DISTINCT t.result_success) AS outcomes ORDER BY calls DESC, tool',
   'MATCH (s:Session)-[:HAS_EXECUTION]->(r:OrchestratorRun)-[:HAS_PART]->(i:Iteration)-[:HAS_TOOL_CALL]->(t:ToolCall) RETURN s.session_id AS session, t.tool_name AS tool, count(*) AS n ORDER BY session, tool',
   'MATCH (s:Session)-[*1..3]->(n) RETURN s.workspace AS w, s.session_id AS session, count(*) AS paths, count(DISTINCT n) AS nodes ORDER BY w, session',
   'MATCH (a:ToolCall)-[*1..2]-(b:ToolCall) RETURN count(*)',

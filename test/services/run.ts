@@ -9,6 +9,7 @@ import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cannotFetchTck } from './tck/fetch.ts';
 import { cannotFetchNeo4j, neo4jVersion, startNeo4j } from './neo4j-server.ts';
 
 interface ServiceSuite {
@@ -46,6 +47,11 @@ const suites: readonly ServiceSuite[] = [
     needs: 'a file system that can be made read-only (ext4 on a loop device)',
     files: ['test/services/read-only-file-system.test.ts'],
     missing: cannotLoop,
+  },
+  {
+    needs: 'the openCypher TCK (java, mvn and a Maven registry)',
+    files: ['test/services/cypher-tck.test.ts'],
+    missing: cannotFetchTck,
   },
   {
     needs: `Neo4j ${neo4jVersion} (java, mvn and a Maven registry)`,

@@ -1,9 +1,21 @@
 import type { Expression, Projection, ProjectionItem, SortItem } from './ast.ts';
 import { accumulatorOf, distinct, type Accumulator } from './aggregates.ts';
-import { compileExpression, failAt } from './compile-expression.ts';
+import {
+  compileCondition as conditionOf,
+  compileExpression,
+  failAt,
+} from './compile-expression.ts';
 import { keyOf, order } from './compare.ts';
 import type { Fail } from './operators.ts';
-import { Scope, type Evaluate, type Place, type Row, type Run, type Source } from './scope.ts';
+import {
+  Scope,
+  type Evaluate,
+  type Place,
+  type Row,
+  type Run,
+  type Source,
+  type Test,
+} from './scope.ts';
 import type { Value } from './values.ts';
 import { childrenOf, hasAggregate, isAggregate, replaced, textOf } from './walk-tree.ts';
 
@@ -16,11 +28,12 @@ export interface CompiledProjection {
   readonly pipe: Pipe;
 }
 
-/** WITH and RETURN: columns, groups, DISTINCT, ORDER BY, SKIP, LIMIT. */
+/** WITH and RETURN: columns, groups, DISTINCT, ORDER BY, SKIP, LIMIT, and the WHERE behind a WITH, which may look at what the WITH was made of. */
 export function compileProjection(
   projection: Projection,
   source: Source,
   before: Scope,
+  where?: Expression,
 ): CompiledProjection {
   const items = allItems(projection, source, before);
   const columns = items.map(({ name }) => name);
@@ -30,7 +43,9 @@ export function compileProjection(
     ? compileGroups(items, source, before)
     : compileItems(items, source, before);
   const isClosed = isGrouped || projection.isDistinct;
-  const sort = compileSort(projection.orderBy, items, { source, before, isClosed });
+  const behind = compileBehind(items, { source, before, isClosed });
+  const sort = compileSort(projection.orderBy, behind);
+  const test = where === undefined ? undefined : compileCondition(where, behind);
   const cut = compileCut(projection, source);
   const { isDistinct } = projection;
   return {
@@ -39,7 +54,8 @@ export function compileProjection(
     *pipe(rows, run) {
       const made = project(rows, run);
       const told = isDistinct ? distinctRows(made, run) : made;
-      for (const { columns: row } of cut(sort(told, run), run)) yield row;
+      for (const one of cut(sort(told, run), run))
+        if (test === undefined || test(behind.rowOf(one), run)) yield one.columns;
     },
   };
 }
@@ -169,14 +185,28 @@ function aggregateOf(expression: Expression, place: Place): Aggregate {
 }
 
 /** Beside an aggregate only what groups, and constants, has one value per group. */
-function checkGrouped(expression: Expression, grouping: ReadonlySet<string>, source: Source): void {
+function checkGrouped(
+  expression: Expression,
+  grouping: ReadonlySet<string>,
+  source: Source,
+  bound: readonly string[] = [],
+): void {
   if (isAggregate(expression) || grouping.has(textOf(expression))) return;
-  if (expression.kind === 'variable')
+  if (expression.kind === 'variable' && !bound.includes(expression.name))
     throw source.fault(
       expression.at,
       `${expression.name} stands beside an aggregate and makes no group: give it a column of its own`,
     );
-  for (const child of childrenOf(expression)) checkGrouped(child, grouping, source);
+  const inside = [...bound, ...boundIn(expression)];
+  for (const child of childrenOf(expression)) checkGrouped(child, grouping, source, inside);
+}
+
+/** Names that an expression binds for its parts. */
+function boundIn(expression: Expression): readonly string[] {
+  if (expression.kind === 'reduce') return [expression.accumulator, expression.variable];
+  return expression.kind === 'list-comprehension' || expression.kind === 'quantifier'
+    ? [expression.variable]
+    : [];
 }
 
 function* distinctRows(rows: Iterable<Made>, run: Run): Iterable<Made> {
@@ -192,30 +222,52 @@ function* distinctRows(rows: Iterable<Made>, run: Run): Iterable<Made> {
 
 type Reorder = (rows: Iterable<Made>, run: Run) => Iterable<Made>;
 
+/** Where expressions behind a projection are compiled, and the rows that they see. */
+interface Behind extends Place {
+  told(expression: Expression): Expression;
+  rowOf(made: Made): Row;
+}
+
 /** What stands in a column may be named by it or be written again; behind groups and DISTINCT there is nothing else. */
-function compileSort(
-  orderBy: readonly SortItem[],
+function compileBehind(
   items: readonly ProjectionItem[],
   given: { readonly source: Source; readonly before: Scope; readonly isClosed: boolean },
-): Reorder {
-  if (orderBy.length === 0) return (rows) => rows;
+): Behind {
   const { source, before, isClosed } = given;
   const base = isClosed ? new Scope(new Map(), before.size) : before;
   const scope = items.reduce((known, { name }) => known.with(name), base);
   const byText = new Map(items.map(({ expression, name }) => [textOf(expression), name]));
-  const keys = orderBy.map(({ expression, isDescending }) => {
-    const told = replaced(expression, (part) => {
-      const name = byText.get(textOf(part));
-      return name === undefined ? undefined : { kind: 'variable', at: part.at, name };
-    });
-    return { value: compileExpression(told, { source, scope }), sign: isDescending ? -1 : 1 };
-  });
+  return {
+    source,
+    scope,
+    told: (expression) =>
+      replaced(expression, (part) => {
+        const name = byText.get(textOf(part));
+        return name === undefined ? undefined : { kind: 'variable', at: part.at, name };
+      }),
+    rowOf: (made) => [
+      ...made.from.slice(0, before.size),
+      ...nulls(before.size - made.from.length),
+      ...made.columns,
+    ],
+  };
+}
+
+function compileCondition(where: Expression, behind: Behind): Test {
+  return conditionOf(behind.told(where), behind);
+}
+
+function compileSort(orderBy: readonly SortItem[], behind: Behind): Reorder {
+  if (orderBy.length === 0) return (rows) => rows;
+  const keys = orderBy.map(({ expression, isDescending }) => ({
+    value: compileExpression(behind.told(expression), behind),
+    sign: isDescending ? -1 : 1,
+  }));
   return (rows, run) => {
     const sorted: { readonly made: Made; readonly keys: readonly Value[] }[] = [];
     for (const made of rows) {
       run.budget.hold();
-      const row = [...made.from.slice(0, before.size), ...nulls(before.size - made.from.length)];
-      const full = [...row, ...made.columns];
+      const full = behind.rowOf(made);
       sorted.push({ made, keys: keys.map(({ value }) => value(full, run)) });
     }
     sorted.sort((a, b) => {

@@ -1,5 +1,5 @@
 import type { CallClause, Clause, Expression, Query, SingleQuery } from './ast.ts';
-import { compileCondition, compileExpression } from './compile-expression.ts';
+import { compileExpression } from './compile-expression.ts';
 import { compileMatch } from './compile-match.ts';
 import { compileProjection, type Pipe } from './compile-projection.ts';
 import { keyOf } from './compare.ts';
@@ -83,13 +83,9 @@ function compileClause(clause: Clause, source: Source, before: Progress): Progre
       });
     }
     case 'with': {
-      const { scope, pipe } = compileProjection(clause.projection, source, before.scope);
-      const after = then(before, scope, pipe);
-      if (clause.where === undefined) return after;
-      const test = compileCondition(clause.where, { source, scope });
-      return then(after, scope, function* where(rows, run) {
-        for (const row of rows) if (test(row, run)) yield row;
-      });
+      const { projection, where } = clause;
+      const { scope, pipe } = compileProjection(projection, source, before.scope, where);
+      return then(before, scope, pipe);
     }
     case 'return': {
       const { scope, pipe, columns } = compileProjection(clause.projection, source, before.scope);

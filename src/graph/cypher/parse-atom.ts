@@ -49,9 +49,9 @@ function parseBracketed(reader: TokenReader): Expression | undefined {
 }
 
 /** Whether a relationship follows the bracket that begins here: one pass, so that nothing is read twice. */
-function isPatternAhead(reader: TokenReader): boolean {
+function isPatternAhead(reader: TokenReader, from = 0): boolean {
   let depth = 0;
-  let ahead = 0;
+  let ahead = from;
   do {
     if (reader.peek(ahead).kind === 'end') return false;
     if (['(', '[', '{'].some((sign) => reader.isSign(sign, ahead))) depth += 1;
@@ -71,7 +71,8 @@ function parseList(reader: TokenReader): Expression {
   const isComprehension =
     (reader.peek().kind === 'word' || reader.peek().kind === 'quoted') && isInAt(reader, 1);
   if (isComprehension) return parseComprehension(reader, at);
-  if (reader.isSign('(') && isPatternAhead(reader)) {
+  const isNamedPath = reader.isSign('=', 1) && reader.isSign('(', 2) && isPatternAhead(reader, 2);
+  if (isNamedPath || (reader.isSign('(') && isPatternAhead(reader))) {
     throw reader.unsupported(at, 'a pattern comprehension', 'say COLLECT { MATCH … RETURN … }');
   }
   const items: Expression[] = [];

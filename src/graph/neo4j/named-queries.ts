@@ -34,6 +34,11 @@ function millis(time: string): string {
   return `(${time}.epochSeconds * 1000 + toInteger(round(${time}.nanosecond / 1000000.0)))`;
 }
 
+/** A client may have sent a text where a number should be. */
+function total(property: string): string {
+  return `sum(toFloatOrNull(${property}))`;
+}
+
 const sessions: ServerQuery = {
   text: `MATCH (n:${nodeLabel}&Session) WHERE ${inWorkspaces}
 WITH n, CASE WHEN n:ForkedSession THEN 'forked' WHEN n:SubSession THEN 'sub' WHEN n:RootSession THEN 'root'
@@ -55,7 +60,7 @@ WITH n.workspace AS workspace, n.tool_name AS tool, ${owner} AS owner, n.ended_a
   n.result_success AS success, ${millis('n.ended_at')} - ${millis('n.started_at')} AS elapsed
 WITH workspace, tool, count(*) AS calls, sum(CASE WHEN success = false THEN 1 ELSE 0 END) AS failures,
   sum(CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END) AS unfinished, count(DISTINCT owner) AS sessions,
-  toInteger(round(avg(elapsed))) AS average_ms
+  CASE count(elapsed) WHEN 0 THEN null ELSE toInteger(round(toFloat(sum(elapsed)) / count(elapsed))) END AS average_ms
 RETURN workspace, tool, calls, failures, unfinished, sessions, average_ms
 ORDER BY calls DESC, ${upwards('workspace', 'tool')} LIMIT $limit`,
 };
@@ -120,9 +125,9 @@ const tokenUsage: ServerQuery = {
   text: `MATCH (n:${nodeLabel}&Iteration)
 WHERE ${inWorkspaces} AND ${ofSession} AND ($model IS NULL OR n.model = $model)
 WITH n.workspace AS workspace, ${owner} AS owner, n.provider AS provider, n.model AS model, count(*) AS iterations,
-  sum(n.usage_input) AS input, sum(n.usage_output) AS output, sum(n.usage_cache_read) AS cache_read,
-  sum(n.usage_cache_write) AS cache_write,
-  CASE count(n.usage_cost_usd) WHEN 0 THEN null ELSE round(sum(n.usage_cost_usd), 6) END AS cost_usd
+  ${total('n.usage_input')} AS input, ${total('n.usage_output')} AS output,
+  ${total('n.usage_cache_read')} AS cache_read, ${total('n.usage_cache_write')} AS cache_write,
+  CASE count(n.usage_cost_usd) WHEN 0 THEN null ELSE round(${total('n.usage_cost_usd')}, 6) END AS cost_usd
 ORDER BY input + output DESC, ${upwards('workspace', 'owner', 'provider', 'model')} LIMIT $limit
 OPTIONAL MATCH (s:${nodeLabel} {workspace: workspace, node_id: owner})
 RETURN workspace, coalesce(s.session_id, owner) AS session, provider, model, iterations, input, output,

@@ -183,6 +183,11 @@ export class ExpressionRenderer {
         const key = this.#tools.quote(this.#tools.fresh(), 0);
         return `[${key} IN keys(${first}) WHERE ${key} <> '${hiddenProperty}']`;
       }
+      case 'avg': {
+        // The server's own is a running mean, which is another number in its last digits.
+        const of = `${isDistinct ? 'DISTINCT ' : ''}${first}`;
+        return `(CASE count(${of}) WHEN 0 THEN null ELSE toFloat(sum(${of})) / count(${of}) END)`;
+      }
       case 'tostring':
         return timeAware(first, this.#tools.quote(this.#tools.fresh(), 0));
       default:
@@ -206,7 +211,7 @@ function timeAware(value: string, name: string): string {
   const utc = `datetime({datetime: ${name}, timezone: 'Z'})`;
   const second = `substring(toString(datetime.truncate('second', ${utc}, {nanosecond: 1})), 0, 20)`;
   const fraction = `right('000000000' + toString(${name}.nanosecond), 9)`;
-  const text = `CASE WHEN ${name} IS :: ZONED DATETIME THEN ${second} + ${fraction} + 'Z' ELSE toString(${name}) END`;
+  const text = `CASE WHEN ${name} IS :: ZONED DATETIME NOT NULL THEN ${second} + ${fraction} + 'Z' ELSE toString(${name}) END`;
   return `head([${name} IN [${value}, datetime('1970-01-01T00:00:00Z')][0..1] | ${text}])`;
 }
 
