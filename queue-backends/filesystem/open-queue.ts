@@ -63,6 +63,8 @@ export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair, L
   readonly lifeCycle: LogLifeCycle;
   /** Takes sessions out with all that is kept of them. */
   readonly removal: KeyRemoval;
+  /** Bytes of journal that session files do not hold yet. */
+  journalLagBytes(): number;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
   checkpoint(): Promise<void>;
   /** The queue at one instant, to be copied while it goes on (D31); to be ended by whoever asked. */
@@ -266,6 +268,7 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
     ...ledger,
     ...createRepair(engine),
     ...createNeighbours(engine),
+    journalLagBytes: () => engine.journal.bytesSinceMark,
     checkpoint: checkpointNow,
     snapshot: (signal) => takeSnapshot(engine, { totals: ledger.totals, signal }),
     readLog: (key) => readLog(engine, key),

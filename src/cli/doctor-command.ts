@@ -3,9 +3,11 @@ import { systemChance } from '#base';
 import { nodeDisk } from '#disk';
 import { createClient } from './client.ts';
 import { withExamples, type CommandContext } from './command.ts';
-import { type DaemonTrouble, examine } from './doctor.ts';
+import { type DaemonFacts, examine } from './doctor.ts';
+import { daemonUnreachable } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
 import { table } from './print.ts';
+import { readProductVersion } from './product.ts';
 import { chooseRoot, loadServeConfig, type ServeFlags } from './serve-options.ts';
 import type { Runner } from './verb-commands.ts';
 
@@ -13,7 +15,9 @@ import type { Runner } from './verb-commands.ts';
 export function addDoctorCommand(program: Command, run: Runner): void {
   const command = program
     .command('doctor')
-    .description('look at config, root, permissions, disk and clock before a start; 1 on findings')
+    .description(
+      'look at config, root, disk speed, clock, store, permissions and versions; says what to do, 1 on findings',
+    )
     .option('--root <dir>', 'the data root (else MILLRACE_ROOT)')
     .option('--config <file>', 'config file (default: millrace.yaml of the user)')
     .option('--set <key=value...>', 'a setting, as serve takes it')
@@ -30,6 +34,7 @@ async function doctor(context: CommandContext, flags: ServeFlags): Promise<numbe
     chance: systemChance,
     root: chooseRoot(flags, environment),
     loaded: loadServeConfig(flags, environment),
+    version: readProductVersion(),
     askDaemon: (url) => askDaemon(url, environment.token),
   });
   const isWell = findings.every(({ result }) => result === 'ok');
@@ -41,14 +46,16 @@ async function doctor(context: CommandContext, flags: ServeFlags): Promise<numbe
         findings.map(({ check, result, detail }) => [check, result, detail]),
       ),
     );
+  if (!context.isJson)
+    for (const { check, next } of findings)
+      if (next !== undefined) printer.out(`${check}: ${next}`);
   return isWell ? exitCodes.done : exitCodes.refused;
 }
 
-async function askDaemon(
-  url: string,
-  token: string | undefined,
-): Promise<readonly DaemonTrouble[]> {
-  const route = { method: 'GET', path: '/v1/status' };
-  const status = await createClient({ url, token }).call(route, {});
-  return (status as { readonly degraded: readonly DaemonTrouble[] }).degraded;
+async function askDaemon(url: string, token: string | undefined): Promise<DaemonFacts> {
+  const answer = await createClient({ url, token }).send('GET', '/v1/status');
+  if (!answer.ok) throw daemonUnreachable({ url, reason: `it answered ${answer.status}` });
+  const status = (await answer.json()) as Pick<DaemonFacts, 'degraded' | 'version'>;
+  const date = Date.parse(answer.headers.get('date') ?? '');
+  return { ...status, clockMs: Number.isNaN(date) ? undefined : date };
 }

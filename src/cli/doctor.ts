@@ -11,12 +11,15 @@ import {
   type ChosenRoot,
   type RootLayout,
 } from '#roots';
+import { checkGraphServer } from './doctor-store.ts';
 
 /** One thing that was looked at. A warning works today and is worth a look; a failure would stop `serve`. */
 export interface Finding {
   readonly check: string;
   readonly result: 'ok' | 'warning' | 'failed';
   readonly detail: string;
+  /** What to do about it; nothing where all is well or the detail says it. */
+  readonly next?: string;
 }
 
 export interface DoctorOptions {
@@ -25,8 +28,17 @@ export interface DoctorOptions {
   readonly chance: Chance;
   readonly root: ChosenRoot;
   readonly loaded: LoadedConfig;
-  /** What is wrong with the daemon at this address, by its own word; rejects when nobody answers. */
-  readonly askDaemon: (url: string) => Promise<readonly DaemonTrouble[]>;
+  /** Of this program. */
+  readonly version: string;
+  /** What the daemon at this address says of itself; rejects when nobody answers. */
+  readonly askDaemon: (url: string) => Promise<DaemonFacts>;
+}
+
+export interface DaemonFacts {
+  readonly degraded: readonly DaemonTrouble[];
+  readonly version: string;
+  /** Its clock, epoch ms, to a second; undefined when it does not tell. */
+  readonly clockMs: number | undefined;
 }
 
 export interface DaemonTrouble {
@@ -39,7 +51,7 @@ export interface DaemonTrouble {
 export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
   const layout = layoutOf(options.root.path);
   const parts = [
-    [checkNode(), checkClock(options.clock)],
+    [checkVersions(options.version), checkClock(options.clock)],
     await guarded('open files', () => checkOpenFiles(options.disk)),
     checkConfig(options.loaded),
     await guarded('root', () => checkRoot(layout, options)),
@@ -61,10 +73,10 @@ async function guarded(check: string, make: () => Promise<Finding[]>): Promise<F
   }
 }
 
-function checkNode(): Finding {
+function checkVersions(version: string): Finding {
   const { node, sqlite } = process.versions;
-  const detail = `Node.js ${node}, SQLite ${sqlite ?? 'missing'}, ${process.platform} ${process.arch}`;
-  return { check: 'node', result: sqlite === undefined ? 'failed' : 'ok', detail };
+  const detail = `millrace ${version}, Node.js ${node}, SQLite ${sqlite ?? 'missing'}, ${process.platform} ${process.arch}`;
+  return { check: 'versions', result: sqlite === undefined ? 'failed' : 'ok', detail };
 }
 
 /** Accept times and expiries of tokens come from this clock. */
@@ -73,7 +85,12 @@ function checkClock(clock: Clock): Finding {
   const isPlausible = clock.now() > Date.UTC(2026, 0, 1);
   return isPlausible
     ? { check: 'clock', result: 'ok', detail: time }
-    : { check: 'clock', result: 'warning', detail: `${time} lies before this program was written` };
+    : {
+        check: 'clock',
+        result: 'warning',
+        detail: `${time} lies before this program was written`,
+        next: 'set the clock (timedatectl set-ntp true): accept times and expiries of tokens come from it',
+      };
 }
 
 /** A third of them goes to connections, a sixth to session logs. */
@@ -89,7 +106,8 @@ async function checkOpenFiles(disk: Disk): Promise<Finding[]> {
         {
           check,
           result: 'warning',
-          detail: `${most} at most: few connections can be open at once; raise it (ulimit -n, LimitNOFILE)`,
+          detail: `${most} at most: few connections can be open at once`,
+          next: 'raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit',
         },
       ];
 }
@@ -104,6 +122,7 @@ function checkConfig({ config, origins }: LoadedConfig): Finding[] {
       check: 'config',
       result: 'warning',
       detail: 'queue.fsync is none: a power loss takes acknowledged events (P1 is not kept)',
+      next: 'set queue.fsync to group for anything but a bench',
     });
   return findings;
 }
@@ -119,19 +138,36 @@ async function checkRoot(layout: RootLayout, { disk, root }: DoctorOptions): Pro
     const foreign = foreignEntry(names);
     return foreign === undefined
       ? [{ check: 'root', result: 'ok', detail: `${named} is empty; serve makes a root of it` }]
-      : [{ check: 'root', result: 'failed', detail: `${named} holds ${foreign} and no root.json` }];
+      : [
+          {
+            check: 'root',
+            result: 'failed',
+            detail: `${named} holds ${foreign} and no root.json`,
+            next: 'choose an empty folder with --root: nothing foreign is written over',
+          },
+        ];
   }
   const marker = parseMarker(layout.root, bytes);
   const id = `${named}, ${marker.storageRootId}${marker.isLab ? ', a lab root' : ''}`;
-  return [{ check: 'root', result: 'ok', detail: id }, checkMode(layout.root, found.mode)];
+  const tokens = await disk.stat(layout.tokens);
+  return [
+    { check: 'root', result: 'ok', detail: id },
+    checkMode(layout.root, found.mode, '700'),
+    ...(tokens === undefined ? [] : [checkMode(layout.tokens, tokens.mode, '600')]),
+  ];
 }
 
-function checkMode(root: string, mode: number): Finding {
+function checkMode(path: string, mode: number, wanted: '600' | '700'): Finding {
   const text = (mode & 0o777).toString(8).padStart(3, '0');
   const isOpen = process.platform !== 'win32' && (mode & 0o077) !== 0;
   return isOpen
-    ? { check: 'permissions', result: 'failed', detail: `mode ${text}: run "chmod 700 ${root}"` }
-    : { check: 'permissions', result: 'ok', detail: `mode ${text}` };
+    ? {
+        check: 'permissions',
+        result: 'failed',
+        detail: `${path} has mode ${text}: others can read it`,
+        next: `chmod ${wanted} ${path}`,
+      }
+    : { check: 'permissions', result: 'ok', detail: `${path} has mode ${text}` };
 }
 
 const probeSyncs = 50;
@@ -149,7 +185,8 @@ async function checkDisk(layout: RootLayout, options: DoctorOptions): Promise<Fi
       {
         check: 'disk space',
         result: 'failed',
-        detail: `${space}: appends are refused with 503; free space on the file system of ${layout.root}`,
+        detail: `${space}: appends are refused with 503`,
+        next: `free space on the file system of ${layout.root}; it heals by itself`,
       },
     ];
   const times = await measureSyncs(join(layout.root, probeName(options.chance)), options);
@@ -161,6 +198,11 @@ async function checkDisk(layout: RootLayout, options: DoctorOptions): Promise<Fi
       check: 'disk sync',
       result: p99 > slowSyncMs ? 'warning' : 'ok',
       detail: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms over ${probeSyncs} syncs`,
+      ...(p99 > slowSyncMs
+        ? {
+            next: 'every answer waits for a sync: put the root on a faster disk, or end what keeps it busy',
+          }
+        : {}),
     },
   ];
 }
@@ -195,31 +237,73 @@ async function checkStore(layout: RootLayout, options: DoctorOptions): Promise<F
   );
   const [queue = [], graph = [], state = []] = sizes;
   const what = `queue ${present(queue)}, graph ${present(graph)}, state ${present(state)}`;
-  return [...(await checkDaemon(layout, options)), { check: 'store', result: 'ok', detail: what }];
+  return [
+    ...(await checkDaemon(layout, options)),
+    { check: 'store', result: 'ok', detail: what },
+    ...(await checkGraphServer(options.loaded.config)),
+  ];
 }
 
 /** What the daemon itself says is wrong: one line each, as in its status and its log. */
 async function checkDaemon(
   layout: RootLayout,
-  { disk, askDaemon }: DoctorOptions,
+  { disk, clock, version, askDaemon }: DoctorOptions,
 ): Promise<Finding[]> {
   const check = 'daemon';
   const running = await readDaemonFile(disk, layout.daemonFile);
   if (running === undefined)
     return [{ check, result: 'ok', detail: 'no daemon has left its address here' }];
   const named = `daemon.json names ${running.url} (pid ${running.pid}, started ${running.started})`;
-  let troubles: readonly DaemonTrouble[];
+  let facts: DaemonFacts;
   try {
-    troubles = await askDaemon(running.url);
+    facts = await askDaemon(running.url);
   } catch (error) {
     const detail = `${named}, and nobody answers there (${messageOf(error)}): it was killed, or still starts`;
-    return [{ check, result: 'warning', detail }];
+    return [
+      {
+        check,
+        result: 'warning',
+        detail,
+        next: 'millrace serve: a start after a kill is always safe',
+      },
+    ];
   }
+  return [...checkSkew(facts, version, clock), ...daemonFindings(facts.degraded, named)];
+}
+
+const skewMsMax = 5000;
+
+function checkSkew(
+  { version: running, clockMs }: DaemonFacts,
+  version: string,
+  clock: Clock,
+): Finding[] {
+  const findings: Finding[] = [];
+  if (running !== version)
+    findings.push({
+      check: 'versions',
+      result: 'warning',
+      detail: `the daemon is millrace ${running}, this is ${version}`,
+      next: 'restart the daemon to run the version that is installed',
+    });
+  if (clockMs !== undefined && Math.abs(clockMs - clock.now()) > skewMsMax)
+    findings.push({
+      check: 'clock',
+      result: 'warning',
+      detail: `the clock of the daemon is ${Math.round((clockMs - clock.now()) / 1000)} s off this one`,
+      next: 'set both by NTP: expiries of tokens and retention follow the daemon',
+    });
+  return findings;
+}
+
+function daemonFindings(troubles: readonly DaemonTrouble[], named: string): Finding[] {
+  const check = 'daemon';
   if (troubles.length === 0) return [{ check, result: 'ok', detail: named }];
   return troubles.map(({ code, message, since }) => ({
     check,
     result: 'failed',
     detail: `${code} since ${since}: ${message}`,
+    next: 'docs/operations.md, "Is it well?", says what each code asks for',
   }));
 }
 

@@ -15,6 +15,8 @@ import { addGraphCopy } from './graph-copy.ts';
 import { addQueueCommands } from './queue-commands.ts';
 import { createRunner, type Outcome } from './run-action.ts';
 import { addServeCommand } from './serve-command.ts';
+import { addTailCommand } from './tail-command.ts';
+import { addTopCommand } from './top-command.ts';
 import { addVerbCommands, groupOf } from './verb-commands.ts';
 import { addVersionCommand } from './version-command.ts';
 import { addWaitCommand } from './wait-command.ts';
@@ -63,6 +65,8 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   addBackupCommands(groupOf(program, groups, 'backup'), run);
   addConfigCommands(groupOf(program, groups, 'config'), run);
   addInitCommand(program, run);
+  addTailCommand(program, run);
+  addTopCommand(program, run);
   addDoctorCommand(program, run);
   addLabCommands(program, run);
   addMcpCommand(program, run);

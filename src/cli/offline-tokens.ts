@@ -114,12 +114,16 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     get deadLetters() {
       return absent();
     },
+    get feed() {
+      return absent();
+    },
     get jobs() {
       return absent();
     },
     get versions() {
       return absent();
     },
+    journalLagBytes: absent,
     adopt: absent,
     backup: absent,
     state: absent,

@@ -260,6 +260,12 @@ export const configSchema = {
     default: '2s',
     help: 'a longer wait for a session lock is logged',
   },
+  'deadletter.retention': {
+    kind: 'duration',
+    default: null,
+    help: 'dead letters older than this are discarded, after a day of notice in status and metrics; by default none ever is',
+    isLive: true,
+  },
   'metrics.residual_grace_ms': {
     kind: 'duration',
     default: '15s',

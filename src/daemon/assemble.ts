@@ -57,6 +57,8 @@ export interface Stores {
   readonly logs: LogRepair;
   /** A look at records beside another. */
   readonly neighbours: LogNeighbours;
+  /** Bytes of journal that session files do not hold yet. */
+  journalLagBytes(): number;
   readonly graph: GraphStore;
   readonly objects: WatchedObjects;
   /** What takes sessions out of queue and graph; undefined with a graph store that cannot. */
@@ -138,6 +140,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     lifeCycle,
     logs: queue,
     neighbours: queue,
+    journalLagBytes: () => queue.journalLagBytes(),
     graph,
     objects,
     removal: removal === undefined ? undefined : { queue: queue.removal, graph: removal },

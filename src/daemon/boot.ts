@@ -7,10 +7,10 @@ import { armFailpoints, openFilesMax } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
 import { createHttpServer, type HttpServer } from '#http';
 import type { SessionRemoval } from '#keeping';
-import { degradationOf, verbs, type Degradation, type OpsContext } from '#ops';
+import { degradations, verbs, type Degradation, type OpsContext } from '#ops';
 import { reserveBytesOf } from '#queue';
 import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#roots';
-import { startMetrics } from '#signals';
+import { startMetrics, tenureTaken } from '#signals';
 import { adoptRestored, type RestoredAdoption } from './adopt-restored.ts';
 import { openStores, type Stores } from './assemble.ts';
 import { degradedByRemoval } from './degraded-by-removal.ts';
@@ -21,6 +21,7 @@ import { metricsSnapshot } from './metrics-snapshot.ts';
 import { planOpenFiles, type OpenFilesPlan } from './settings.ts';
 import { compareGraph } from './compare-graph.ts';
 import { reconcileDead } from './reconcile-dead.ts';
+import { startDesk, type Desk } from './start-desk.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
 import { watchDegraded } from './watch-degraded.ts';
@@ -33,6 +34,8 @@ export interface Progress {
   permit: FencePermit | undefined;
   context: OpsContext | undefined;
   degraded: () => readonly Degradation[];
+  /** Dead letters that retention will discard soon. */
+  expiring: () => number;
   /** The root is another's by now: its files are left to it (ING-310). */
   isLost: boolean;
 }
@@ -53,6 +56,7 @@ export async function boot(given: Ground): Promise<ReadyDaemon | undefined> {
     permit: undefined,
     context: undefined,
     degraded: () => [],
+    expiring: () => 0,
     isLost: false,
   };
   const root = await bind(given);
@@ -123,6 +127,7 @@ async function openDoor(
         progress.context,
         progress.permit,
         reserveBytesOf(config['queue.reserve_bytes'], totalBytes),
+        progress.expiring(),
       ),
   });
   closers.add('metrics', () => metrics.stop());
@@ -181,6 +186,10 @@ export async function openWithTenure(
   );
   const { tenure, stores } = taken;
   progress.permit = tenure.permit;
+  tenureTaken.publish(() => ({
+    domain: tenure.permit.domain,
+    generation: tenure.permit.generation,
+  }));
   closers.add('tenure', () => {
     if (!progress.isLost) tenure.release();
   });
@@ -210,6 +219,7 @@ function beginWork(
   const graceMs = options.loaded.config['metrics.residual_grace_ms'];
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
   let adopting: RestoredAdoption | undefined;
+  let keeping: Desk | undefined;
   const losses = degradedByLosses(stores.losses, clock.now());
   let removal: SessionRemoval | undefined;
   progress.degraded = () => [
@@ -217,6 +227,7 @@ function beginWork(
     ...residual.degraded(),
     ...(adopting?.degraded() ?? []),
     ...degradedByRemoval(removal),
+    ...(keeping?.degraded() ?? []),
   ];
   const work = startWork(ground, {
     root,
@@ -229,6 +240,8 @@ function beginWork(
   progress.context = work.context;
   front.open(work);
   adopting = adoptRestored(ground, stores.bond, work);
+  keeping = startDesk(ground, control, work.context);
+  progress.expiring = keeping.expiring;
   const reconciling = reconcileDead(stores.logs);
   const comparing = compareGraph({
     bond: stores.bond,
@@ -237,11 +250,7 @@ function beginWork(
     clock,
     drain: work.drain,
   });
-  const endDegradedWatch = watchDegraded(clock, () => [
-    ...stores.queue.trouble().map(degradationOf),
-    ...work.drain.status().trouble,
-    ...progress.degraded(),
-  ]);
+  const endDegradedWatch = watchDegraded(clock, () => degradations(work.context));
   // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
   closers.add('books', () => {
     residual.end();
@@ -261,6 +270,5 @@ function beginWork(
   removal = work.removal;
   void removal?.finish();
   closers.add('deletion of sessions', () => work.removal?.stop());
-  work.context.jobs.start();
-  closers.add('jobs', () => work.context.jobs.stop());
+  closers.add('desk', () => keeping?.stop());
 }

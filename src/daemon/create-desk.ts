@@ -4,6 +4,7 @@ import { createDeadLetters, createLetterJobs } from '#dead-letters';
 import { fold } from '#handlers';
 import { createOperations, type OpsContext } from '#ops';
 import type { Key } from '#record';
+import { createLiveFeed } from '#signals';
 import type { Stores } from './assemble.ts';
 
 /** What operators work with: letters, the acts on them and their record. */
@@ -13,7 +14,7 @@ export function createDesk(needs: {
   readonly control: ControlDatabase;
   readonly stores: Stores;
   readonly wake: (key: Key) => void;
-}): Pick<OpsContext, 'deadLetters' | 'operations' | 'jobs'> {
+}): Pick<OpsContext, 'deadLetters' | 'operations' | 'jobs' | 'feed'> {
   const { clock, chance, control, stores, wake } = needs;
   const { queue, neighbours, graph } = stores;
   const folding = { fold, spillBytes: graph.spillBytes };
@@ -34,5 +35,7 @@ export function createDesk(needs: {
         count: (counts['requeued'] ?? 0) + (counts['discarded'] ?? 0),
       }),
   });
-  return { deadLetters, operations, jobs };
+  const life = Buffer.from(chance.bytes(6)).toString('hex');
+  const feed = createLiveFeed({ clock, life });
+  return { deadLetters, operations, jobs, feed };
 }

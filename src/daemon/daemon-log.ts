@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '#config';
-import { daemonNoticed, openLogFile, startLog, type LogFile } from '#signals';
+import { daemonNoticed, openLogFile, startLog, tenureTaken, type LogFile } from '#signals';
 
 /** The log of a daemon: to standard error, or to `log.file`. */
 export interface DaemonLog {
@@ -16,9 +16,14 @@ export interface DaemonLog {
 export function createDaemonLog({ config, origins }: LoadedConfig): DaemonLog {
   let file: LogFile | undefined;
   let end: (() => void) | undefined;
+  let generation: number | undefined;
+  const endTenure = tenureTaken.subscribe((taken) => {
+    generation = taken.generation;
+  });
   const begin = (): void => {
     const level = config['log.level'];
-    end = startLog(file === undefined ? { level } : { level, stream: file.stream });
+    const options = { level, generation: () => generation };
+    end = startLog(file === undefined ? options : { ...options, stream: file.stream });
   };
   return {
     start() {
@@ -38,6 +43,7 @@ export function createDaemonLog({ config, origins }: LoadedConfig): DaemonLog {
       daemonNoticed.publish(() => ({ code: 'LOG_NOT_REOPENED', message }));
     },
     end() {
+      endTenure();
       end?.();
       end = undefined;
       file?.close();

@@ -77,6 +77,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get deadLetters() {
       return behind().deadLetters;
     },
+    get feed() {
+      return behind().feed;
+    },
     get jobs() {
       return behind().jobs;
     },
@@ -107,6 +110,7 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get limits() {
       return behind().limits;
     },
+    journalLagBytes: () => behind().journalLagBytes(),
     adopt: (order) => behind().adopt(order),
     backup: (order) => behind().backup(order),
     state: () => behind().state(),

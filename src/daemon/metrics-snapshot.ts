@@ -1,5 +1,7 @@
 import type { FencePermit } from '#fence';
-import type { OpsContext } from '#ops';
+import { isMillraceError } from '#base';
+import { platformCode } from '#disk';
+import { degradations, type OpsContext } from '#ops';
 import type { MetricsSnapshot } from '#signals';
 import { residualOf } from './watch-residual.ts';
 
@@ -8,16 +10,18 @@ export async function metricsSnapshot(
   context: OpsContext | undefined,
   permit: FencePermit | undefined,
   reserveBytes: number,
+  deadExpiring: number,
 ): Promise<MetricsSnapshot> {
   const tenure = {
     tenureGeneration: permit?.generation ?? 0,
     isTenureHeld: permit?.isLive ?? false,
     diskReserveBytes: reserveBytes,
+    deadExpiring,
   };
   if (context === undefined) return { ...nothing, ...tenure };
   const totals = context.ledger.totals();
-  const { freeBytes } = await context.disk();
-  const { trouble } = context.drain.status();
+  const diskFreeBytes = await freeBytesOf(context);
+  const { trouble, waitingKeys } = context.drain.status();
   return {
     ...tenure,
     pending: totals.pending,
@@ -31,7 +35,12 @@ export async function metricsSnapshot(
     quarantinedKeys: totals.quarantinedKeys,
     residual: residualOf(totals),
     isGraphUp: !trouble.some(({ code }) => code.startsWith('GRAPH_')),
-    diskFreeBytes: freeBytes,
+    diskFreeBytes,
+    degradedReasons: degradations(context).length,
+    waitingKeys,
+    journalLagBytes: context.journalLagBytes(),
+    openJobs: context.jobs.open(),
+    streamClients: context.feed.watchers,
   };
 }
 
@@ -45,4 +54,19 @@ const nothing = {
   residual: 0,
   isGraphUp: false,
   diskFreeBytes: 0,
+  degradedReasons: 0,
+  waitingKeys: 0,
+  journalLagBytes: 0,
+  openJobs: 0,
+  streamClients: 0,
 } as const;
+
+/** Metrics are read most of all when something is wrong: a disk that does not tell its space takes no others away. */
+async function freeBytesOf(context: OpsContext): Promise<number> {
+  try {
+    return (await context.disk()).freeBytes;
+  } catch (error) {
+    if (platformCode(error) === undefined && !isMillraceError(error)) throw error;
+    return Number.NaN;
+  }
+}

@@ -80,6 +80,7 @@ async function open(given: Ground, isDrained: boolean): Promise<OfflineRoot> {
     permit: undefined,
     context: undefined,
     degraded: () => [],
+    expiring: () => 0,
     isLost: false,
   };
   const root = await bind(ground);

@@ -136,6 +136,6 @@ export function publishedLimits(
     ...Object.fromEntries(published.map((key) => [key, config[key]])),
     'graph.spill_bytes': spillBytes,
     'dedup.retention': 'none',
-    'deadletter.retention': 'none',
+    'deadletter.retention': config['deadletter.retention'] ?? 'none',
   };
 }

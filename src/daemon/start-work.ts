@@ -137,6 +137,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     objects,
     drain,
     ...desk,
+    journalLagBytes: stores.journalLagBytes,
     tokens,
     removal,
     repair: createKeyRepair({ logs, graph, permit, rootId, drain }),

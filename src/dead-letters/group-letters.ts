@@ -41,6 +41,8 @@ const variable: readonly (readonly [pattern: RegExp, mark: string])[] = [
   [/\d+/g, 'N'],
 ];
 const messageLengthMax = 500;
+/** No word of a message is as long as a name that is replaced wherever it stands. */
+const nameLengthMin = 16;
 
 /** A message without what differs from letter to letter: the names of its session first, they may be anything. */
 export function normaliseMessage({
@@ -49,10 +51,15 @@ export function normaliseMessage({
   session,
   error,
 }: Pick<Letter, 'key' | 'workspace' | 'session' | 'error'>): string {
-  let text = error.message.slice(0, messageLengthMax);
-  const names = [key as string, session, workspace].filter((name) => name.length > 2);
-  for (const name of names.toSorted((a, b) => b.length - a.length))
-    text = text.replaceAll(name, '…');
+  let text = error.message.slice(0, messageLengthMax).replaceAll(key, '…');
+  for (const [noun, name] of [
+    ['session', session],
+    ['workspace', workspace],
+  ] as const) {
+    // A short name may be any word of the message, so it counts only where it stands behind its noun.
+    text = text.replaceAll(`${noun} ${name}`, `${noun} …`);
+    if (name.length >= nameLengthMin) text = text.replaceAll(name, '…');
+  }
   for (const [pattern, mark] of variable) text = text.replace(pattern, mark);
   return text;
 }

@@ -46,6 +46,8 @@ export interface LetterJobs {
     id: string,
     page: { readonly limit: number; readonly after?: number; readonly result?: string },
   ): readonly JobItem[];
+  /** Jobs that have not ended. */
+  open(): number;
   /** Ends it: what is done stays done, the rest is left as it is. JOB_UNKNOWN; JOB_STATE for one that has ended. */
   cancel(id: string): JobView;
   pause(id: string): JobView;

@@ -1,5 +1,6 @@
 import { assert, backoffMs, isMillraceError, messageOf, type Chance, type Clock } from '#base';
 import type { JobItem, JobResult, JobRow, JobRows } from '#control';
+import { failpoint } from '#disk';
 import { daemonNoticed } from '#signals';
 import type { Key } from '#record';
 import type { DeadLetters, LetterFilter, LetterOutcome } from './dead-letters.ts';
@@ -75,6 +76,7 @@ class DurableJobs implements LetterJobs {
     const selection = await selectLetters(letters, filter, (ids) => rows.add(id, ids));
     if (confirm !== undefined && confirm !== selection.confirm)
       throw selectionChanged({ count: selection.count });
+    await failpoint('jobs:after-selection');
     const job = rows.ready(id);
     this.#run(id);
     return this.#view(job);
@@ -95,6 +97,10 @@ class DurableJobs implements LetterJobs {
   ): readonly JobItem[] {
     this.#known(id);
     return this.#needs.rows.items(id, page);
+  }
+
+  open(): number {
+    return this.#needs.rows.open().length;
   }
 
   cancel(id: string): JobView {
@@ -219,6 +225,7 @@ class DurableJobs implements LetterJobs {
       if (signal.aborted) break;
       assert(key !== undefined, 'a selection holds ids of letters');
       const results = await this.#settle(job, settings, key, items);
+      await failpoint('jobs:after-append');
       rows.settle(
         id,
         results.map((result, at) => resultOf(items[at], result, isInDoubt ? job : undefined)),

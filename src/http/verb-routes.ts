@@ -114,7 +114,7 @@ function callerOf(
     scopes: principal?.scopes ?? new Set(),
     workspaces: principal === undefined ? [] : principal.workspaces,
     signal: AbortSignal.any([gone.signal, stopping]),
-    ...(verb.effect === 'read' ? {} : idempotencyOf(request, reply)),
+    ...(verb.effect === 'read' ? lastEventIdOf(request) : idempotencyOf(request, reply)),
   };
 }
 
@@ -133,6 +133,12 @@ function idempotencyOf(request: FastifyRequest, reply: FastifyReply): Pick<Calle
   return {
     idempotency: { key, onReplayed: () => void reply.header('idempotency-replayed', 'true') },
   };
+}
+
+/** Of a client that comes back to a stream; a longer one is none of ours. */
+function lastEventIdOf({ headers }: FastifyRequest): Pick<Caller, 'lastEventId'> {
+  const id = headers['last-event-id'];
+  return typeof id === 'string' && id.length > 0 && id.length <= 64 ? { lastEventId: id } : {};
 }
 
 function sendResult(verb: Verb, result: unknown, reply: FastifyReply): FastifyReply {

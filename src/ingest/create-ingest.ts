@@ -9,6 +9,8 @@ import {
   type QueueLedger,
 } from '#queue';
 import type { Key, KeyEncoding } from '#record';
+import { recordsAccepted } from '#signals';
+import { acceptedGroups } from './accepted-groups.ts';
 import { beginAdmission, isCandidate, isReject } from './admit.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { Candidate } from './candidate.ts';
@@ -148,6 +150,7 @@ class QueueIngest implements Ingest {
       last = key;
       this.#options.onAppended(key);
     }
+    recordsAccepted.publish(() => ({ groups: acceptedGroups(candidates, stored) }));
   }
 
   /** Only a record with an id can have to wait for another request (ING-520). */

@@ -12,5 +12,6 @@ export * from './key-repair.ts';
 export * from './ops-context.ts';
 export * from './operations.ts';
 export * from './verbs.ts';
+export { degradations } from './status-verbs.ts';
 export { summaryOf, type BackupLine, type BackupSummary } from './backup-verb.ts';
 export * from './errors.ts';

@@ -8,6 +8,7 @@ import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
 import type { SessionRemoval } from '#keeping';
 import type { LogLifeCycle, QueueBackend, QueueLedger, QueueTrouble } from '#queue';
+import type { LiveFeed } from '#signals';
 import type { KeyRepair } from './key-repair.ts';
 import type { Operations } from './operations.ts';
 
@@ -62,6 +63,10 @@ export interface OpsContext {
   readonly objects: Pick<ObjectStore, 'read'>;
   readonly drain: Drain;
   readonly deadLetters: DeadLetters;
+  /** Bytes of journal that session files do not hold yet; 0 for a queue without one. */
+  journalLagBytes(): number;
+  /** What happens, for whoever watches. */
+  readonly feed: LiveFeed;
   /** Acts on many dead letters. */
   readonly jobs: LetterJobs;
   readonly tokens: Pick<TokenStore, 'add' | 'list' | 'revoke'>;

@@ -26,6 +26,11 @@ const statusOutput = Type.Object({
   sessions: Type.Object({ known: Type.Integer(), active: Type.Integer() }),
   backlog_bytes: Type.Integer(),
   workers: Type.Record(Type.String(), Type.Integer()),
+  /** Sessions in line for a worker. */
+  waiting_sessions: Type.Integer(),
+  /** Bytes of journal that session files do not hold yet. */
+  journal_lag_bytes: Type.Integer(),
+  jobs_open: Type.Integer(),
   store: Type.Object({ graph_id: Type.Union([Type.String(), Type.Null()]) }),
   disk: Type.Union([
     Type.Object({
@@ -55,7 +60,7 @@ const statusOutput = Type.Object({
 type StatusOutput = Static<typeof statusOutput>;
 
 /** Everything that keeps the daemon from being well, in words, with the time since when. */
-function degradations(context: OpsContext): readonly Degradation[] {
+export function degradations(context: OpsContext): readonly Degradation[] {
   const queue = context.ledger.trouble().map(degradationOf);
   return [...queue, ...context.drain.status().trouble, ...context.degraded()];
 }
@@ -122,6 +127,9 @@ export const statusVerb: Verb = defineVerb({
       ...books,
       degraded,
       workers: { ...context.drain.status().workers },
+      waiting_sessions: context.drain.status().waitingKeys,
+      journal_lag_bytes: context.journalLagBytes(),
+      jobs_open: context.jobs.open(),
       store: { graph_id: context.graph.graphId },
       disk:
         facts === null

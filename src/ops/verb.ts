@@ -13,6 +13,8 @@ export interface Caller {
   readonly workspaces: readonly string[] | undefined;
   /** Aborted when the caller has gone or the daemon stops; only reads and waits heed it (ING-917). */
   readonly signal: AbortSignal;
+  /** `Last-Event-ID` of a request for a stream that was broken off. */
+  readonly lastEventId?: string;
   /** `Idempotency-Key` of the request; verbs that only read have no use for it. */
   readonly idempotency?: {
     readonly key: string;

@@ -39,6 +39,7 @@ import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predece
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
 import { sessionsDeleteVerb } from './session-delete-verb.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
+import { streamVerb } from './stream-verb.ts';
 import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './token-verbs.ts';
 import type { Verb } from './verb.ts';
 
@@ -92,6 +93,7 @@ export const verbs: readonly Verb[] = [
   tokensListVerb,
   tokensRevokeVerb,
   auditListVerb,
+  streamVerb,
   configShowVerb,
   configReloadVerb,
   cypherVerb,

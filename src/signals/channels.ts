@@ -96,6 +96,17 @@ export interface ApplyRetried {
   readonly attempt: number;
   readonly delayMs: number;
 }
+/** Records of one request that are durable now, by runs of one session. */
+export interface RecordsAccepted {
+  readonly groups: readonly {
+    readonly key: string;
+    readonly workspace: string;
+    readonly session: string;
+    readonly records: number;
+    /** Of the last of them. */
+    readonly position: string;
+  }[];
+}
 export interface RecordDead {
   readonly key: string;
   readonly position: string;
@@ -117,6 +128,28 @@ export interface DaemonChanged {
 export interface DaemonNoticed {
   readonly code: string;
   readonly message: string;
+}
+
+/** What keeps the daemon from being well has changed; empty when it is well. */
+export interface HealthChanged {
+  readonly degraded: readonly {
+    readonly code: string;
+    readonly message: string;
+    /** RFC 3339 UTC. */
+    readonly since: string;
+  }[];
+}
+
+/** This process may write from now on, under this fencing number. */
+export interface TenureTaken {
+  readonly domain: string;
+  readonly generation: number;
+}
+
+/** A watcher of the live view was too slow. */
+export interface StreamMissed {
+  /** Messages that it did not get; 0 where nobody can say. */
+  readonly count: number;
 }
 
 /** An act of an operator, done or refused (ING-916). */
@@ -152,8 +185,16 @@ export const batchCommitted: Channel<BatchCommitted> = defineChannel(
   'millrace:drain:batch-committed',
 );
 export const applyRetried: Channel<ApplyRetried> = defineChannel('millrace:drain:apply-retried');
+export const recordsAccepted: Channel<RecordsAccepted> = defineChannel(
+  'millrace:ingest:records-accepted',
+);
 export const recordDead: Channel<RecordDead> = defineChannel('millrace:drain:record-dead');
 export const workerChanged: Channel<WorkerChanged> = defineChannel('millrace:drain:worker-changed');
 export const daemonChanged: Channel<DaemonChanged> = defineChannel('millrace:daemon:changed');
 export const daemonNoticed: Channel<DaemonNoticed> = defineChannel('millrace:daemon:noticed');
+export const healthChanged: Channel<HealthChanged> = defineChannel(
+  'millrace:daemon:health-changed',
+);
+export const tenureTaken: Channel<TenureTaken> = defineChannel('millrace:daemon:tenure-taken');
+export const streamMissed: Channel<StreamMissed> = defineChannel('millrace:http:stream-missed');
 export const opsAudited: Channel<OpsAudited> = defineChannel('millrace:ops:audited');

@@ -1,4 +1,5 @@
 import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+import { systemClock } from '#base';
 import {
   applyRetried,
   checkpointed,
@@ -14,8 +15,10 @@ import {
   recordDead,
   recovered,
   requestFinished,
+  tenureTaken,
   workerChanged,
 } from './channels.ts';
+import { Repeats } from './repeats.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -23,6 +26,9 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** Standard error when it is not given. */
   readonly stream?: DestinationStream;
+  /** The fencing number of this process, once it has one: each line says under which it was written. */
+  readonly generation?: () => number | undefined;
+  readonly monotonicMs?: () => number;
 }
 
 /** Members that would be secrets, wherever they stood; nothing logs them, and this makes sure (ING-018). */
@@ -34,19 +40,29 @@ const secretMembers = ['token', 'tokens', 'authorization', 'password', 'secret',
  */
 export function startLog(options: LogOptions): () => void {
   const logger = makeLogger(options);
-  const ends = [...changesOfState(logger), ...trouble(logger), ...everyStep(logger)];
+  const repeats = new Repeats(options.monotonicMs ?? (() => systemClock.monotonic()));
+  const ends = [
+    ...changesOfState(logger),
+    ...trouble(logger),
+    ...deadRecords(logger, repeats),
+    ...everyStep(logger),
+  ];
   return () => {
     for (const end of ends) end();
   };
 }
 
-function makeLogger({ level, stream }: LogOptions): Logger {
+function makeLogger({ level, stream, generation }: LogOptions): Logger {
   return pino(
     {
       level,
       base: { pid: process.pid },
       messageKey: 'message',
       timestamp: stdTimeFunctions.isoTime,
+      mixin() {
+        const number = generation?.();
+        return number === undefined ? {} : { generation: number };
+      },
       formatters: { level: (label) => ({ level: label }) },
       redact: {
         paths: secretMembers.flatMap((member) => [member, `*.${member}`]),
@@ -74,6 +90,12 @@ function changesOfState(logger: Logger): (() => void)[] {
       logger.info(
         { event: 'audit', ...message },
         `${message.principal}: ${message.verb}: ${message.outcome}`,
+      ),
+    ),
+    tenureTaken.subscribe(({ domain, generation }) =>
+      logger.info(
+        { event: 'tenure_taken', domain, generation },
+        `writes as generation ${generation}`,
       ),
     ),
     daemonNoticed.subscribe(({ code, message }) => logger.warn({ event: 'notice', code }, message)),
@@ -104,9 +126,6 @@ function trouble(logger: Logger): (() => void)[] {
     evidenceKept.subscribe(({ path, reason }) =>
       logger.warn({ event: 'evidence_kept', path }, reason),
     ),
-    recordDead.subscribe(({ key, position, code, message }) =>
-      logger.warn({ event: 'record_dead', key, position, code }, message),
-    ),
     applyRetried.subscribe((message) => {
       if (!isWorthALine(message.attempt)) return;
       logger.warn({ event: 'apply_retried', ...message }, `attempt ${message.attempt} failed`);
@@ -117,6 +136,19 @@ function trouble(logger: Logger): (() => void)[] {
 /** Repeats are limited: attempts 1, 2, 4, 8 … so that an outage of an hour is a dozen lines. */
 function isWorthALine(attempt: number): boolean {
   return Number.isInteger(Math.log2(attempt));
+}
+
+/** One line for each that dies, and a count where a whole backlog does. */
+function deadRecords(logger: Logger, repeats: Repeats): (() => void)[] {
+  return [
+    recordDead.subscribe(({ key, position, code, message }) => {
+      const admitted = repeats.admit(code);
+      if (admitted === undefined) return;
+      const { omitted } = admitted;
+      const line = { event: 'record_dead', key, position, code };
+      logger.warn(omitted === 0 ? line : { ...line, omitted }, message);
+    }),
+  ];
 }
 
 function everyStep(logger: Logger): (() => void)[] {

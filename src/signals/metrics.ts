@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import {
   applyRetried,
   batchCommitted,
+  checkpointed,
   groupApplied,
   journalSynced,
   keyFinalised,
@@ -10,6 +11,7 @@ import {
   recordDead,
   recovered,
   requestFinished,
+  streamMissed,
 } from './channels.ts';
 
 /** What only the stores know, read once per scrape. Counts of records, sizes in bytes, ages in milliseconds. */
@@ -26,6 +28,16 @@ export interface MetricsSnapshot {
   readonly diskReserveBytes: number;
   readonly tenureGeneration: number;
   readonly isTenureHeld: boolean;
+  /** Reasons why the status is degraded. */
+  readonly degradedReasons: number;
+  /** Sessions that wait for a free worker. */
+  readonly waitingKeys: number;
+  /** Bytes of journal that session files do not hold yet. */
+  readonly journalLagBytes: number;
+  /** Dead letters that retention will discard soon. */
+  readonly deadExpiring: number;
+  readonly openJobs: number;
+  readonly streamClients: number;
 }
 
 export interface Metrics {
@@ -57,6 +69,9 @@ const series = {
   millrace_queue_bytes: ['gauge', '', 'Bytes that wait for the drain.'],
   millrace_queue_oldest_age_seconds: ['gauge', '', 'Age of the oldest waiting record.'],
   millrace_queue_sessions: ['gauge', '', 'Sessions with waiting records.'],
+  millrace_drain_waiting_sessions: ['gauge', '', 'Sessions that wait for a free worker.'],
+  millrace_journal_lag_bytes: ['gauge', '', 'Bytes of journal that session files do not hold yet.'],
+  millrace_checkpoint_seconds: ['histogram', '', 'Time of one checkpoint.'],
   millrace_queue_finalised_total: ['counter', '', 'Sessions whose log was removed at their end.'],
   millrace_queue_compacted_bytes_total: ['counter', '', 'Bytes that compaction removed from logs.'],
   millrace_drain_events_total: ['counter', 'result', 'Records applied or dead-lettered.'],
@@ -65,6 +80,21 @@ const series = {
   millrace_ingest_to_graph_lag_seconds: ['histogram', '', 'From acceptance to commit.'],
   millrace_graph_up: ['gauge', '', '1 while the graph store answers.'],
   millrace_graph_apply_seconds: ['histogram', '', 'Time of one graph transaction.'],
+  millrace_graph_auth_failures_total: [
+    'counter',
+    '',
+    'Calls that the graph store refused for its credentials.',
+  ],
+  millrace_dead_letters_total: [
+    'counter',
+    'stage',
+    'Records that became dead letters, by what refused them.',
+  ],
+  millrace_dead_letters_expiring: [
+    'gauge',
+    '',
+    'Dead letters that retention will discard within a day.',
+  ],
   millrace_dead_letters: ['gauge', '', 'Dead letters without an outcome.'],
   millrace_quarantine_units: ['gauge', '', 'Sessions in quarantine.'],
   millrace_conservation_residual_events: [
@@ -76,6 +106,15 @@ const series = {
   millrace_disk_reserve_bytes: ['gauge', '', 'Bytes that appends leave free.'],
   millrace_tenure_generation: ['gauge', '', 'Generation of the running tenure.'],
   millrace_tenure_held: ['gauge', '', '1 while the daemon may write.'],
+  millrace_degraded_reasons: [
+    'gauge',
+    '',
+    'Reasons why the status is degraded; 0 when all is well.',
+  ],
+  millrace_jobs_open: ['gauge', '', 'Jobs over dead letters that have not ended.'],
+  millrace_stream_clients: ['gauge', '', 'Watchers of the live view.'],
+  millrace_stream_missed_total: ['counter', '', 'Messages that slow watchers did not get.'],
+  millrace_resident_memory_bytes: ['gauge', '', 'Resident memory of the process.'],
   millrace_event_loop_lag_seconds: ['gauge', '', '99th percentile since the last scrape.'],
   millrace_recovery_seconds: ['gauge', '', 'Time of the recovery at the last start.'],
   millrace_build_info: ['gauge', 'version', '1, with the version as label.'],
@@ -88,6 +127,9 @@ export const metricNames: readonly string[] = Object.keys(series);
 
 /** From half a millisecond, an append on a fast disk, to half a minute, the longest back-off. */
 const bucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
+
+/** Reasons that a fold gives; any other is the store's. */
+const foldCodes: ReadonlySet<string> = new Set(['EVENT_CONTRADICTS', 'HANDLER_FAILED']);
 
 const quotaCodes: ReadonlySet<string> = new Set([
   'BACKLOG_FULL',
@@ -192,10 +234,18 @@ function observeDrain(board: Board): (() => void)[] {
       board.observeMs('millrace_drain_commit_seconds', message.durationMs);
       board.observeMs('millrace_ingest_to_graph_lag_seconds', message.lagMs);
     }),
-    recordDead.subscribe(() => board.add('millrace_drain_events_total', 1, 'dead')),
-    applyRetried.subscribe((message) =>
-      board.add('millrace_drain_retries_total', 1, message.class),
+    recordDead.subscribe(({ code }) => {
+      board.add('millrace_drain_events_total', 1, 'dead');
+      board.add('millrace_dead_letters_total', 1, foldCodes.has(code) ? 'fold' : 'store');
+    }),
+    applyRetried.subscribe((message) => {
+      board.add('millrace_drain_retries_total', 1, message.class);
+      if (message.code === 'GRAPH_DENIED') board.add('millrace_graph_auth_failures_total', 1);
+    }),
+    checkpointed.subscribe(({ durationMs }) =>
+      board.observeMs('millrace_checkpoint_seconds', durationMs),
     ),
+    streamMissed.subscribe(({ count }) => board.add('millrace_stream_missed_total', count)),
     groupApplied.subscribe(({ durationMs }) =>
       board.observeMs('millrace_graph_apply_seconds', durationMs),
     ),
@@ -215,4 +265,11 @@ function showSnapshot(board: Board, now: MetricsSnapshot): void {
   board.set('millrace_disk_reserve_bytes', now.diskReserveBytes);
   board.set('millrace_tenure_generation', now.tenureGeneration);
   board.set('millrace_tenure_held', now.isTenureHeld ? 1 : 0);
+  board.set('millrace_degraded_reasons', now.degradedReasons);
+  board.set('millrace_drain_waiting_sessions', now.waitingKeys);
+  board.set('millrace_journal_lag_bytes', now.journalLagBytes);
+  board.set('millrace_dead_letters_expiring', now.deadExpiring);
+  board.set('millrace_jobs_open', now.openJobs);
+  board.set('millrace_stream_clients', now.streamClients);
+  board.set('millrace_resident_memory_bytes', process.memoryUsage.rss());
 }

@@ -43,8 +43,9 @@ const at = (): readonly string[] => ['--url', daemon.url];
 describe('help', () => {
   const lines = [
     ...verbCommands.map(({ words }) => words.split(' ').filter((word) => /^\w/.test(word))),
-    ...['serve', 'post', 'wait', 'doctor', 'version'].map((word) => [word]),
+    ...['serve', 'post', 'wait', 'tail', 'top', 'doctor', 'version'].map((word) => [word]),
     ['graph', 'export'],
+    ...['requeue', 'edit', 'discard', 'export'].map((word) => ['dead', word]),
   ];
   for (const words of lines)
     it(`of ${words.join(' ')} has examples and a --json`, async () => {
@@ -229,7 +230,7 @@ describe('doctor and version', () => {
         'permissions',
         'disk sync',
         'clock',
-        'node',
+        'versions',
         'store',
       ]),
     );
@@ -243,6 +244,7 @@ describe('doctor and version', () => {
     const ran = await runLine('doctor', '--root', folder);
     expect(ran.code).toBe(1);
     expect(ran.out).toContain('no root.json');
+    expect(ran.out, 'says what to do').toContain('root: choose an empty folder');
     expect((await runLine('doctor', '--root', daemon.root, '--set', 'queue.fsync=none')).code).toBe(
       1,
     );

@@ -145,7 +145,8 @@ describe('the effective configuration', () => {
     for (const key of configKeyNames) {
       const { kind, help } = specOf(key);
       if (kind === 'size') expect(key).toMatch(/_bytes/);
-      if (kind === 'duration') expect(key).toMatch(/_ms$/);
+      // A retention is a span of days and has its name from the specification (ING-713).
+      if (kind === 'duration') expect(key).toMatch(/_ms$|\.retention$/);
       expect(help).toMatch(/[^.]$/);
       expect(environmentName(key)).toMatch(/^MILLRACE_[A-Z0-9_]+$/);
     }

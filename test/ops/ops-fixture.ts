@@ -4,6 +4,7 @@ import { createDeadLetters, createLetterJobs } from '#dead-letters';
 import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
 import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
+import { createLiveFeed } from '#signals';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
 import { adoptNothing, fixedDesk, saveNothing } from './quiet-acts.ts';
 import { seededChance } from '../support/chance.ts';
@@ -47,7 +48,7 @@ const called = new Set<string>();
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
   .filter((name) =>
-    /^quarantine |^queue |^config |^sessions delete|^dead |^jobs |^audit |cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
+    /^quarantine |^queue |^config |^sessions delete|^dead |^jobs |^audit |^stream$|cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
       name,
     ),
   );
@@ -92,6 +93,7 @@ export async function openOps(
     drain,
     deadLetters,
     jobs,
+    feed: createLiveFeed({ clock, life: 'test' }),
     tokens,
     removal: undefined,
     repair: undefined,
@@ -107,6 +109,7 @@ export async function openOps(
     },
     settings: fixedDesk,
     limits: { 'queue.max_bytes': 1000, 'dedup.retention': 'none' },
+    journalLagBytes: () => 0,
     adopt: adoptNothing,
     backup: saveNothing,
     state: () => 'ready',

@@ -24,6 +24,12 @@ const quiet: MetricsSnapshot = {
   diskReserveBytes: 100,
   tenureGeneration: 3,
   isTenureHeld: true,
+  degradedReasons: 0,
+  waitingKeys: 0,
+  journalLagBytes: 0,
+  deadExpiring: 0,
+  openJobs: 0,
+  streamClients: 0,
 };
 
 let metrics: Metrics | undefined;

@@ -1,0 +1,41 @@
+import type { ControlDatabase } from '#control';
+import type { OpsContext } from '#ops';
+import type { Ground } from './daemon.ts';
+import { watchBooks } from './watch-books.ts';
+import { watchLetters, type LetterWatch } from './watch-letters.ts';
+
+/** What runs for operators beside the flow. */
+export interface Desk extends Pick<LetterWatch, 'degraded' | 'expiring'> {
+  /** Jobs stop between two steps; the next start goes on with them. */
+  stop(): Promise<void>;
+}
+
+/** Goes on with the jobs that a former process left, and keeps the retention of letters. */
+export function startDesk(
+  { clock, options }: Ground,
+  control: ControlDatabase,
+  context: OpsContext,
+): Desk {
+  const { config } = options.loaded;
+  const books = watchBooks(clock, () => ({
+    totals: context.ledger.totals(),
+    journalLagBytes: context.journalLagBytes(),
+    toldCodes: new Set(context.drain.status().trouble.map(({ code }) => code)),
+  }));
+  const letters = watchLetters(
+    clock,
+    context,
+    control.notices,
+    () => config['deadletter.retention'],
+  );
+  context.jobs.start();
+  return {
+    degraded: () => [...books(), ...letters.degraded()],
+    expiring: letters.expiring,
+    async stop() {
+      letters.end();
+      context.feed.stop();
+      await context.jobs.stop();
+    },
+  };
+}
