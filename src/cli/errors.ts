@@ -25,6 +25,20 @@ export const inputUnreadable: ErrorFactory<{ path: string; reason: string }> = d
   ({ path, reason }) => `cannot read ${path}: ${reason}; check the path and its permissions`,
 );
 
+export const serviceForeign: ErrorFactory<{ path: string }> = defineError(
+  'SERVICE_FOREIGN',
+  'reject',
+  ({ path }) =>
+    `${path} was not made by "millrace service install": it is left alone; choose another --name`,
+);
+
+export const serviceFailed: ErrorFactory<{ command: string; reason: string }> = defineError(
+  'SERVICE_FAILED',
+  'fatal',
+  ({ command, reason }) =>
+    `"${command}" failed (${reason}): see what it says, or use "millrace service install --print" and do it by hand`,
+);
+
 /** A daemon's answer that is no success, as the error it stands for. The status gives the disposition: bodies are for people. */
 export function errorOfAnswer(
   status: number,

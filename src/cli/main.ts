@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addBackupCommands } from './backup-commands.ts';
 import { addConfigCommands } from './config-commands.ts';
 import { addDeadCommands } from './dead-commands.ts';
+import { addCompletionCommand } from './completion-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { exitCodes } from './exit-code.ts';
 import { addExportCommand } from './export-command.ts';
@@ -14,6 +15,7 @@ import { readProductVersion } from './product.ts';
 import { addGraphCopy } from './graph-copy.ts';
 import { addQueueCommands } from './queue-commands.ts';
 import { createRunner, type Outcome } from './run-action.ts';
+import { addServiceCommands } from './service-commands.ts';
 import { addServeCommand } from './serve-command.ts';
 import { addTailCommand } from './tail-command.ts';
 import { addTopCommand } from './top-command.ts';
@@ -40,6 +42,31 @@ export async function main(words: readonly string[], given?: Printer): Promise<n
   }
 }
 
+/** What a manual page has behind its list of commands. */
+const generalHelp = `
+Every command has --help with examples, and --json.
+
+Finding the daemon: --url, else MILLRACE_URL, else --port, else daemon.json of --root or MILLRACE_ROOT, else port 7117 of 127.0.0.1.
+
+Environment:
+  MILLRACE_ROOT    the data root              MILLRACE_URL     the daemon
+  MILLRACE_TOKEN   bearer token               MILLRACE_A__B    the setting a.b (millrace config show)
+
+Files:
+  ~/.config/millrace/millrace.yaml            settings, where --config names no other file
+  ~/.local/share/millrace/store               the data root, where none is named
+
+Exit codes:
+  0 done                   1 findings, or refused by a rule    2 wrong usage
+  69 no daemon answers     70 a bug                            73 cannot write
+  74 stored bytes damaged  75 busy or fenced: try again        77 not permitted
+  78 cannot work as configured
+
+First steps:
+  $ millrace init
+  $ millrace serve --root ./millrace-data
+  $ millrace status`;
+
 /** All verbs with their words; every subcommand inherits how errors and help are written. */
 function createProgram(printer: Printer, outcome: Outcome): Command {
   const program = new Command('millrace')
@@ -50,7 +77,8 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
     .configureOutput({
       writeOut: (text) => printer.out(text),
       writeErr: (text) => printer.err(text),
-    });
+    })
+    .addHelpText('after', generalHelp);
   const run = createRunner(printer, outcome);
   addServeCommand(program, run);
   addPostCommand(program, run);
@@ -70,6 +98,8 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
   addDoctorCommand(program, run);
   addLabCommands(program, run);
   addMcpCommand(program, run);
+  addServiceCommands(groupOf(program, groups, 'service'), run);
+  addCompletionCommand(program, run);
   addVersionCommand(program, run);
   return program;
 }

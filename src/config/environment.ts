@@ -11,6 +11,9 @@ export interface Environment {
   readonly token: string | undefined;
   /** MILLRACE_FAILPOINTS: honoured on lab roots alone (ING-021). */
   readonly failpoints: string | undefined;
+  /** The person's home folder, and that of their settings (XDG). */
+  readonly home: string;
+  readonly configHome: string;
   /** The config file when none is named. */
   readonly configFile: string;
   /** The root when none is named (storage-roots.md §4.2). */
@@ -48,6 +51,8 @@ export function readEnvironment(variables: Variables = process.env): Environment
     url: variables['MILLRACE_URL'],
     token: variables['MILLRACE_TOKEN'],
     failpoints: variables['MILLRACE_FAILPOINTS'],
+    home,
+    configHome,
     configFile: join(configHome, 'millrace', 'millrace.yaml'),
     defaultRoot: join(dataHome, 'millrace', 'store'),
     settings,

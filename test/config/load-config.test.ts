@@ -169,6 +169,8 @@ describe('the environment', () => {
       url: 'http://h:1',
       token: 'secret',
       failpoints: 'x=crash',
+      home: '/home/a',
+      configHome: '/home/a/.config',
       configFile: '/home/a/.config/millrace/millrace.yaml',
       defaultRoot: '/home/a/.local/share/millrace/store',
       settings: { MILLRACE_LOG__LEVEL: 'warn' },
