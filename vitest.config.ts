@@ -2,10 +2,15 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 /** What takes most of the time: many real daemons, and power lost at every step. `npm run test:heavy` runs these and nothing else. */
 const heavy = [
+  'test/backup/**/*.test.ts',
   'test/crash/**/*.test.ts',
+  'test/disk-format/reader.test.ts',
   'test/e2e/arming.test.ts',
+  'test/e2e/backup-docs.test.ts',
   'test/e2e/backup.test.ts',
+  'test/e2e/canary.test.ts',
   'test/e2e/failpoints.test.ts',
+  'test/e2e/few-descriptors.test.ts',
   'test/e2e/kill-respawn.test.ts',
   'test/e2e/queue-*.test.ts',
   'test/e2e/recovery.test.ts',
@@ -13,8 +18,11 @@ const heavy = [
   'test/e2e/requeue-job.test.ts',
   'test/e2e/stopped-daemon.test.ts',
   'test/faults/**/*.test.ts',
+  'test/graph/kill.test.ts',
   'test/lab/**/*.test.ts',
   'test/scenarios/daemon-life.test.ts',
+  'test/state/full-disk.test.ts',
+  'test/state/kill.test.ts',
 ];
 const isHeavy = process.env['HEAVY_TESTS'] === 'only';
 
