@@ -67,6 +67,8 @@ export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair, L
   journalLagBytes(): number;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
   checkpoint(): Promise<void>;
+  /** Gives segments that wait to be used again back to the file system. */
+  dropSpareSegments(): Promise<void>;
   /** The queue at one instant, to be copied while it goes on (D31); to be ended by whoever asked. */
   snapshot(signal: AbortSignal): Promise<QueueSnapshot>;
   /** Every record that the log of a key still holds, committed or not, in order; what a checkpoint has not carried over is not among them. */
@@ -270,6 +272,10 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
     ...createNeighbours(engine),
     journalLagBytes: () => engine.journal.bytesSinceMark,
     checkpoint: checkpointNow,
+    async dropSpareSegments() {
+      await checkpointNow();
+      await upkeep.alone(() => engine.journal.dropSpare());
+    },
     snapshot: (signal) => takeSnapshot(engine, { totals: ledger.totals, signal }),
     readLog: (key) => readLog(engine, key),
     close: () => close(engine, upkeep),

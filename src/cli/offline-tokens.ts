@@ -129,5 +129,7 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     state: absent,
     degraded: absent,
     disk: absent,
+    storage: absent,
+    vacuum: absent,
   };
 }

@@ -48,6 +48,15 @@ const statusCommands: readonly VerbCommand[] = [
       ]),
   },
   {
+    verb: 'vacuum',
+    words: 'vacuum',
+    summary:
+      'give disk back that queue, control database and graph do not use; draining waits for the graph meanwhile',
+    isAct: true,
+    examples: ['millrace vacuum', 'millrace vacuum --json'],
+    render: (answer) => rowsOf(answer, 'components', ['name', 'before', 'after']),
+  },
+  {
     verb: 'sessions delete',
     words: 'sessions delete <session>',
     summary:

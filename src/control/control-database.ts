@@ -34,6 +34,8 @@ export interface ControlDatabase {
   readonly removals: RemovalRows;
   /** A whole copy of the database as one new file; the file MUST NOT be there. */
   copyTo(path: string): void;
+  /** Gives free pages back to the file system. */
+  vacuum(): void;
   close(): void;
 }
 
@@ -100,6 +102,11 @@ function controlOver(
     notices: noticesOver(database, path, clock),
     removals: removalsOver(database, path, clock),
     copyTo: (copy) => classified(path, () => void database.prepare('VACUUM INTO ?').run(copy)),
+    vacuum: () =>
+      classified(path, () => {
+        database.exec('VACUUM');
+        database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      }),
     close: () => database.close(),
   };
 }

@@ -69,6 +69,7 @@ export interface Stores {
   readonly losses: readonly StateLoss[];
   /** Takes event ids out of the index, so that their events count as new (SC-018); only while nobody else appends. */
   forgetIds(key: Key, eventIds: readonly string[]): Promise<void>;
+  dropSpareSegments(): Promise<void>;
   /** Carries the journal into the session files now, so that `readLog` tells everything that a log holds. */
   checkpoint(): Promise<void>;
   readLog(key: Key): AsyncIterable<BatchItem>;
@@ -147,6 +148,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     expectedGraphId: bond.graphId ?? graph.graphId,
     losses: await guarded.losses(),
     checkpoint: () => queue.checkpoint(),
+    dropSpareSegments: () => queue.dropSpareSegments(),
     snapshot: (signal) => snapshotStores(queue, pin, state, signal),
     forgetIds: (key, eventIds) =>
       state.write(

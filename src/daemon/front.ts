@@ -116,5 +116,7 @@ function lateContext(behind: () => OpsContext): OpsContext {
     state: () => behind().state(),
     degraded: () => behind().degraded(),
     disk: () => behind().disk(),
+    storage: () => behind().storage(),
+    vacuum: () => behind().vacuum(),
   };
 }

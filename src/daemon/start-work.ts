@@ -5,7 +5,7 @@ import type { FencePermit } from '#fence';
 import { createIngest } from '#ingest';
 import type { Degradation, OpsContext } from '#ops';
 import { backupRunning } from '#backup';
-import { createSessionRemoval, type SessionRemoval } from '#keeping';
+import { createSessionRemoval, createStorageMeter, type SessionRemoval } from '#keeping';
 import { cursorSchema } from '#record';
 import type { BoundRoot } from '#roots';
 import { controlSchemaVersion, type ControlDatabase } from '#control';
@@ -13,6 +13,7 @@ import type { Stores } from './assemble.ts';
 import type { BackupPathRules } from './backup-path.ts';
 import { createBackups, type Backups } from './create-backups.ts';
 import { createDesk } from './create-desk.ts';
+import { createVacuum, storageFolders } from './create-vacuum.ts';
 import type { Ground } from './daemon.ts';
 import { recovering } from './errors.ts';
 import type { Work } from './front.ts';
@@ -59,6 +60,21 @@ function backupRules(root: string, config: Config): BackupPathRules {
       return config['backup.dir'];
     },
     isListeningBeyondLoopback: address === undefined || !isLoopback(address.host),
+  };
+}
+
+/** What is told of the disk, and what gives of it back. */
+function diskOf(
+  ground: Ground,
+  needs: WorkNeeds,
+  backups: Backups,
+): Pick<OpsContext, 'disk' | 'storage' | 'vacuum'> {
+  const meter = createStorageMeter(storageFolders(needs.root), ground);
+  const path = needs.root.layout.root;
+  return {
+    disk: async () => ({ path, ...(await ground.disk.space(path)) }),
+    storage: () => meter.look(),
+    vacuum: createVacuum(ground, needs, backups),
   };
 }
 
@@ -152,10 +168,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     backup: (order) => backups.create(order),
     state: () => ground.phase.phase,
     degraded: needs.degraded,
-    async disk() {
-      const path = root.layout.root;
-      return { path, ...(await ground.disk.space(path)) };
-    },
+    ...diskOf(ground, needs, backups),
   };
   return { ingest, context, drain, backups, removal };
 }

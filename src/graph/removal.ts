@@ -16,6 +16,8 @@ export interface GraphRemovalCounts {
 
 /** What a graph store may be able to do besides (`GraphStore`): take sessions out again. */
 export interface GraphRemoval {
+  /** Gives free pages of its file back; what wants to write waits. */
+  vacuum(): Promise<void>;
   /** Nodes that a session owns, and objects that their values name: what a removal would take. */
   survey(session: Omit<RemovedSession, 'key'>): Promise<{
     readonly nodes: number;

@@ -6,7 +6,7 @@ import type { DeadLetters, LetterJobs } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
-import type { SessionRemoval } from '#keeping';
+import type { GivenBack, SessionRemoval, StorageFacts } from '#keeping';
 import type { LogLifeCycle, QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 import type { LiveFeed } from '#signals';
 import type { KeyRepair } from './key-repair.ts';
@@ -96,4 +96,8 @@ export interface OpsContext {
   /** Troubles that neither the ledger nor the drain knows (such as a lost tenure). */
   degraded(): readonly Degradation[];
   disk(): Promise<DiskFacts>;
+  /** What the root takes, as measured last; undefined before the first measure has ended. */
+  storage(): StorageFacts | undefined;
+  /** Gives back what stores do not use; BACKUP_RUNNING, VACUUM_REFUSED. */
+  vacuum(): Promise<readonly GivenBack[]>;
 }

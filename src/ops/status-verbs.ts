@@ -40,6 +40,18 @@ const statusOutput = Type.Object({
     }),
     Type.Null(),
   ]),
+  /** Bytes that the root takes, by component, as measured last: within a minute or so. */
+  storage: Type.Union([
+    Type.Object({
+      queue: Type.Integer(),
+      graph: Type.Integer(),
+      state: Type.Integer(),
+      control: Type.Integer(),
+      objects: Type.Integer(),
+      measured_at: Type.String(),
+    }),
+    Type.Null(),
+  ]),
   version: Type.String(),
   /** The predecessor's names for the same (ING-948). */
   server_version: Type.String(),
@@ -97,6 +109,11 @@ function booksOf(context: OpsContext) {
   };
 }
 
+function storageOf(context: OpsContext) {
+  const facts = context.storage();
+  return facts === undefined ? null : { ...facts.bytes, measured_at: facts.measuredAt };
+}
+
 /** Without credentials: counts and states only (ING-948). */
 function withoutWords(status: StatusOutput): StatusOutput {
   const message = 'ask with a token of scope ops:read';
@@ -135,6 +152,7 @@ export const statusVerb: Verb = defineVerb({
         facts === null
           ? null
           : { path: facts.path, free_bytes: facts.freeBytes, total_bytes: facts.totalBytes },
+      storage: storageOf(context),
       version: product,
       server_version: product,
       uptime_seconds: Math.round(context.clock.monotonic() - context.startedMs) / 1000,

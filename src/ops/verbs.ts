@@ -41,6 +41,7 @@ import { sessionsDeleteVerb } from './session-delete-verb.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
 import { streamVerb } from './stream-verb.ts';
 import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './token-verbs.ts';
+import { vacuumVerb } from './vacuum-verb.ts';
 import type { Verb } from './verb.ts';
 
 /** Every operator verb, once (the HTTP routes and the command line are made from this list). */
@@ -96,6 +97,7 @@ export const verbs: readonly Verb[] = [
   streamVerb,
   configShowVerb,
   configReloadVerb,
+  vacuumVerb,
   cypherVerb,
   blobsListVerb,
   blobsShowVerb,

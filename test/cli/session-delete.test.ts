@@ -72,6 +72,51 @@ it('takes the sessions below it with it where it is asked to', async () => {
   expect(objectsOf(root)).toEqual([]);
 });
 
+interface Given {
+  readonly freed_bytes: number;
+  readonly components: readonly { name: string; before: number; after: number }[];
+}
+
+interface Storage {
+  readonly storage: Readonly<Record<string, number>> | null;
+}
+
+it('gives the disk back that its sessions took, and status tells what each component takes (P5)', async () => {
+  const at = ['--url', daemon.url];
+  const bulk = Array.from({ length: 200 }, (_, at) =>
+    JSON.stringify({
+      event: 'prompt:submit',
+      workspace: 'w',
+      data: {
+        session_id: 'bulk',
+        timestamp: `2026-05-01T10:${String(at % 60).padStart(2, '0')}:00Z`,
+        prompt: `${at} ${'y'.repeat(10_000)}`,
+      },
+    }),
+  );
+  await postLines(daemon.url, bulk);
+  await waitUntilIdle(daemon.url);
+  await runJson('sessions', 'delete', 'bulk', '--yes', ...at);
+  const before = await readDigest(daemon.url);
+  const given = await runJson<Given>('vacuum', ...at);
+  expect(given).toMatchObject({
+    components: [{ name: 'queue' }, { name: 'control' }, { name: 'graph' }],
+  });
+  expect(given.freed_bytes).toBeGreaterThan(1_000_000);
+  const graph = given.components.find(({ name }) => name === 'graph');
+  expect(graph?.after).toBeLessThan((graph?.before ?? 0) / 2);
+  expect(await readDigest(daemon.url)).toEqual(before);
+  await postLines(daemon.url, bulk.slice(0, 2));
+  await waitUntilIdle(daemon.url);
+  await runJson('sessions', 'delete', 'bulk', '--yes', ...at);
+  await expect
+    .poll(async () => (await runJson<Storage>('status', ...at)).storage)
+    .toMatchObject({ queue: expect.any(Number), graph: expect.any(Number) });
+  const { storage } = await runJson<Storage>('status', ...at);
+  for (const component of ['queue', 'graph', 'state', 'control'])
+    expect(storage?.[component], component).toBeGreaterThan(0);
+});
+
 it('is for tokens with ops:write that may use the workspace, and no other', async () => {
   const { url } = daemon;
   await postLines(url, parentEvents);

@@ -115,6 +115,11 @@ export async function openOps(
     state: () => 'ready',
     degraded: () => [],
     disk: async () => ({ path: '/root', freeBytes: 10, totalBytes: 20 }),
+    storage: () => ({
+      bytes: { queue: 1, graph: 2, state: 3, control: 4, objects: 5 },
+      measuredAt: '2026-06-01T00:00:00.000Z',
+    }),
+    vacuum: () => Promise.resolve([{ name: 'graph', before: 9, after: 4 }]),
     ...options.context,
   };
   return {

@@ -359,6 +359,10 @@ it('shows what an adopt would do, and tells of a backup line by line (ING-542)',
   expect(await call('graph adopt', { key: 'w~a' })).toMatchObject({ dry_run: true, count: 1 });
   expect((await call('backup create', { path: '/b' }))['text']).toContain('{"done":{"path":"/b"');
 });
+it('tells what a vacuum gave back', async () => {
+  const { call } = await openHere();
+  expect(await call('vacuum')).toMatchObject({ freed_bytes: 5, components: [{ name: 'graph' }] });
+});
 describe('the list of verbs', () => {
   it('has each name and each route once', () => {
     const names = verbs.map(({ name }) => name);

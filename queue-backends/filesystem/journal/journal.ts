@@ -153,6 +153,10 @@ export class Journal {
     await this.#options.shelf.release(this.#mark, this.#current);
   }
 
+  dropSpare(): Promise<void> {
+    return this.#options.shelf.dropSpare();
+  }
+
   async close(): Promise<void> {
     await this.settled();
     this.#isClosed = true;

@@ -143,6 +143,16 @@ export class SegmentShelf {
     return segment;
   }
 
+  /** Takes away the segments that wait to be used again; the next one is made anew. */
+  async dropSpare(): Promise<void> {
+    const { disk, directory } = this.#options;
+    for (const { file, name } of this.#spare.splice(0)) {
+      await file.close();
+      await disk.unlink(join(directory, name));
+    }
+    await disk.syncDirectory(directory);
+  }
+
   /** The segment is never written again; recovery drops what lies in it after `lastGoodSequence` (QFS-03). */
   poison(segment: OpenSegment, lastGoodSequence: number): void {
     this.#used = this.#used.filter((other) => other !== segment);

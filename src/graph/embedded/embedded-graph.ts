@@ -192,6 +192,10 @@ class EmbeddedGraph implements EmbeddedGraphStore {
     return counts as GraphRemovalCounts;
   }
 
+  async vacuum(): Promise<void> {
+    await this.#threads.writer.call({ kind: 'vacuum' });
+  }
+
   async unreferenced(objects: readonly string[]): Promise<readonly string[]> {
     if (objects.length === 0) return [];
     return (await this.#threads.scans.call({ kind: 'unreferenced', objects })) as readonly string[];

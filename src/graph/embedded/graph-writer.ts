@@ -106,6 +106,12 @@ export class GraphWriter {
     return this.#listRows.all(after, limit).map((row) => [String(row['key']), rowOf(row)]);
   }
 
+  /** The file is written anew without its free pages, in one step; then the write-ahead log goes into it. */
+  vacuum(): void {
+    this.#database.exec('VACUUM');
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
   /** Takes the write lock and gives it back. */
   probe(): void {
     this.#database.exec('BEGIN IMMEDIATE');

@@ -71,7 +71,7 @@ export type WriterRequest =
       readonly sessions: readonly RemovedSession[];
     }
   | { readonly kind: 'rows'; readonly which: WhichRows }
-  | { readonly kind: 'probe' }
+  | { readonly kind: 'probe' | 'vacuum' }
   | { readonly kind: 'close' };
 
 export type ReaderRequest =

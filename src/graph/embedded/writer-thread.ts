@@ -33,6 +33,8 @@ function answer(writer: GraphWriter, request: WriterRequest): unknown {
       return writer.remove(request.fence, request.sessions);
     case 'rows':
       return writer.rows(request.which);
+    case 'vacuum':
+      return writer.vacuum();
     case 'probe':
       return writer.probe();
     case 'close':
