@@ -271,6 +271,23 @@ export const configSchema = {
     default: '15s',
     help: 'a residual that stays longer makes the status degraded',
   },
+  'otlp.endpoint': {
+    kind: 'text',
+    default: null,
+    help: 'OpenTelemetry collector that metrics and a sample of spans are pushed to (OTLP over HTTP), such as http://127.0.0.1:4318; by default nothing is pushed',
+  },
+  'otlp.headers': {
+    kind: 'list',
+    default: '',
+    help: 'headers of each push, NAME=VALUE, such as an authorization',
+    isSecret: true,
+  },
+  'otlp.interval_ms': {
+    kind: 'duration',
+    default: '15s',
+    least: 1000,
+    help: 'time between two pushes to the collector',
+  },
   'shutdown.grace_ms': {
     kind: 'duration',
     default: '130s',

@@ -11,6 +11,7 @@ import { degradations, verbs, type Degradation, type OpsContext } from '#ops';
 import { reserveBytesOf } from '#queue';
 import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#roots';
 import { startMetrics, tenureTaken } from '#signals';
+import { pushTelemetry } from './push-telemetry.ts';
 import { adoptRestored, type RestoredAdoption } from './adopt-restored.ts';
 import { openStores, type Stores } from './assemble.ts';
 import { degradedByRemoval } from './degraded-by-removal.ts';
@@ -131,6 +132,7 @@ async function openDoor(
       ),
   });
   closers.add('metrics', () => metrics.stop());
+  pushTelemetry(ground, metrics, () => progress.context !== undefined);
   const server: HttpServer = createHttpServer({
     ingest: front.ingest,
     context: front.context,

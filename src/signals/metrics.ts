@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { RegistryMetric } from './otlp-metrics.ts';
 import {
   applyRetried,
   batchCommitted,
@@ -40,10 +41,17 @@ export interface MetricsSnapshot {
   readonly streamClients: number;
 }
 
+export interface RegistryScope {
+  /** False: without the gauges that only the stores know. */
+  readonly isSnapshotTaken: boolean;
+}
+
 export interface Metrics {
   readonly contentType: string;
   /** The text of `/metrics`. */
   metricsText(): Promise<string>;
+  /** The same as values, for whoever sends them elsewhere. */
+  registryMetrics(scope: RegistryScope): Promise<readonly RegistryMetric[]>;
   /** Ends the subscriptions. */
   stop(): void;
 }
@@ -148,19 +156,30 @@ export function startMetrics(options: MetricsOptions): Metrics {
     contentType: registry.contentType,
     async metricsText() {
       showSnapshot(board, await options.snapshot());
-      board.set(
-        'millrace_event_loop_lag_seconds',
-        Number.isNaN(lag.mean) ? 0 : lag.percentile(99) / 1e9,
-      );
-      lag.reset();
+      showProcess(board, lag);
       board.flush();
       return registry.metrics();
+    },
+    async registryMetrics({ isSnapshotTaken }) {
+      if (isSnapshotTaken) showSnapshot(board, await options.snapshot());
+      showProcess(board, lag);
+      board.flush();
+      return (await registry.getMetricsAsJSON()) as unknown as readonly RegistryMetric[];
     },
     stop() {
       lag.disable();
       for (const end of ends) end();
     },
   };
+}
+
+function showProcess(board: Board, lag: ReturnType<typeof monitorEventLoopDelay>): void {
+  board.set(
+    'millrace_event_loop_lag_seconds',
+    Number.isNaN(lag.mean) ? 0 : lag.percentile(99) / 1e9,
+  );
+  lag.reset();
+  board.set('millrace_resident_memory_bytes', process.memoryUsage.rss());
 }
 
 /** The series by name, so that an observer names what it counts and nothing else. */
@@ -271,5 +290,4 @@ function showSnapshot(board: Board, now: MetricsSnapshot): void {
   board.set('millrace_dead_letters_expiring', now.deadExpiring);
   board.set('millrace_jobs_open', now.openJobs);
   board.set('millrace_stream_clients', now.streamClients);
-  board.set('millrace_resident_memory_bytes', process.memoryUsage.rss());
 }
