@@ -142,10 +142,14 @@ function lastEventIdOf({ headers }: FastifyRequest): Pick<Caller, 'lastEventId'>
 }
 
 function sendResult(verb: Verb, result: unknown, reply: FastifyReply): FastifyReply {
-  if (verb.output.kind === 'stream')
+  if (verb.output.kind === 'stream') {
+    // A proxy that gathers or keeps answers would hold events back.
+    if (verb.output.mediaType === 'text/event-stream')
+      void reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
     return reply
       .header('content-type', verb.output.mediaType)
       .send(Readable.from(result as AsyncIterable<Uint8Array>, { objectMode: false }));
+  }
   return reply
     .code(verb.http.status ?? 200)
     .header('content-type', jsonType)

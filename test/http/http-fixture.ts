@@ -184,6 +184,19 @@ function testVerbs(callers: Caller[]): readonly Verb[] {
       http: { method: 'GET', path: '/v1/export' },
       run: (_context, input) => Promise.resolve(lines(input.fail === true)),
     }),
+    defineStreamVerb({
+      name: 'events',
+      summary: 'a stream that its caller may come back to',
+      effect: 'read',
+      scope: 'ops:read',
+      input: Type.Object({}),
+      mediaType: 'text/event-stream',
+      http: { method: 'GET', path: '/v1/stream' },
+      run(_context, _input, caller) {
+        callers.push(caller);
+        return Promise.resolve(lines(false));
+      },
+    }),
     defineVerb({
       name: 'wait',
       summary: 'waits for its caller to go',

@@ -98,6 +98,19 @@ describe('verbs over HTTP', () => {
     expect(answer.json.error?.code).toBe('DRAINING');
   });
 
+  it('tells a stream where its caller left off, and proxies not to keep it', async () => {
+    const { request, callers } = await bench();
+    const url = '/v1/stream';
+    const answer = await request({ method: 'GET', url, headers: { 'last-event-id': 'x-7' } });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+    });
+    await request({ method: 'GET', url, headers: { 'last-event-id': 'y'.repeat(65) } });
+    await request({ method: 'GET', url });
+    expect(callers.map(({ lastEventId }) => lastEventId)).toEqual(['x-7', undefined, undefined]);
+  });
+
   it('answers a defect with 500, tells the log where, and quotes it nowhere (ING-018)', async () => {
     const told: string[] = [];
     const end = daemonNoticed.subscribe(({ message }) => told.push(message));
