@@ -1,5 +1,6 @@
 import { parseBytes } from '#base';
 import type { KeySpec, KindValues } from './schema.ts';
+import { parseRedactRule } from './redact-rules.ts';
 import { nearest } from './suggest.ts';
 
 export type ParsedValue =
@@ -10,12 +11,17 @@ type Parse = (text: string, spec: KeySpec) => ParsedValue;
 
 const parsers: Readonly<Record<keyof KindValues, Parse>> = {
   text: (text) => (text === '' ? { problem: 'is empty' } : { value: text }),
-  list: (text) => ({
-    value: text
+  list: (text, spec) => {
+    const value = text
       .split(',')
       .map((part) => part.trim())
-      .filter((part) => part !== ''),
-  }),
+      .filter((part) => part !== '');
+    const problem =
+      spec.items === 'redaction'
+        ? value.map(parseRedactRule).find((rule) => typeof rule === 'string')
+        : undefined;
+    return problem === undefined ? { value } : { problem };
+  },
   count: (text, spec) => number(text, /^\d+$/.test(text) ? Number(text) : undefined, spec, '100'),
   size: (text, spec) => number(text, parseBytes(text), spec, '20MiB'),
   duration: (text, spec) => number(text, parseDurationMs(text), spec, '5s'),

@@ -27,6 +27,8 @@ export interface KeySpec {
   readonly isSecret?: true;
   /** A reload changes it in the running daemon; all others wait for the next start. */
   readonly isLive?: true;
+  /** Each item of the list is a rule of redaction. */
+  readonly items?: 'redaction';
 }
 
 /** Every key (ING spec §8) that this version obeys. Units stand in the name. */
@@ -127,6 +129,13 @@ export const configSchema = {
     kind: 'size',
     default: '64MiB',
     help: 'largest body of one request, unpacked',
+  },
+  'ingest.redact': {
+    kind: 'list',
+    items: 'redaction',
+    default: '',
+    help: 'what is taken out of events before they are stored: keys, secrets, /pattern/, $.data.path (docs/redaction.md); nothing by default',
+    isLive: true,
   },
   'drain.max_batch_records': {
     kind: 'count',

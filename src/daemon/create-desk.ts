@@ -3,22 +3,31 @@ import type { ControlDatabase } from '#control';
 import { createDeadLetters, createLetterJobs } from '#dead-letters';
 import { fold } from '#handlers';
 import { createOperations, type OpsContext } from '#ops';
+import type { Redaction } from '#ingest';
 import type { Key } from '#record';
 import { createLiveFeed } from '#signals';
 import type { Stores } from './assemble.ts';
 
 /** What operators work with: letters, the acts on them and their record. */
 export function createDesk(needs: {
+  readonly redact: Redaction;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly control: ControlDatabase;
   readonly stores: Stores;
   readonly wake: (key: Key) => void;
 }): Pick<OpsContext, 'deadLetters' | 'operations' | 'jobs' | 'feed'> {
-  const { clock, chance, control, stores, wake } = needs;
+  const { redact, clock, chance, control, stores, wake } = needs;
   const { queue, neighbours, graph } = stores;
   const folding = { fold, spillBytes: graph.spillBytes };
-  const deadLetters = createDeadLetters({ queue, ledger: queue, neighbours, folding, wake });
+  const deadLetters = createDeadLetters({
+    redact,
+    queue,
+    ledger: queue,
+    neighbours,
+    folding,
+    wake,
+  });
   const operations = createOperations({ rows: control.operations, clock, chance });
   const jobs = createLetterJobs({
     rows: control.jobs,

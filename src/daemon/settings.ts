@@ -1,4 +1,4 @@
-import type { Config } from '#config';
+import { parseRedactRules, type Config, type RedactRule } from '#config';
 import type { DrainSettings } from '#drain';
 import type { IngestLimits } from '#ingest';
 import type { QueueLimits } from '#queue';
@@ -80,6 +80,20 @@ export function compactionSettings(config: Config): {
 const bodiesInFlightMax = 4;
 /** Longer than any sync, shorter than the time-outs of known clients (10 s). */
 const idWaitMs = 5000;
+
+/** Parsed once for each value of the setting, which a reload may change. */
+export function redactRules(config: Config): () => readonly RedactRule[] {
+  let texts: readonly string[] = [];
+  let rules: readonly RedactRule[] = [];
+  return () => {
+    const now = config['ingest.redact'];
+    if (now !== texts) {
+      texts = now;
+      rules = parseRedactRules(now);
+    }
+    return rules;
+  };
+}
 
 export function ingestLimits(config: Config): IngestLimits {
   return {

@@ -2,7 +2,7 @@ import { isLoopback, type TokenStore } from '#access';
 import { parseAddress, type Config } from '#config';
 import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
-import { createIngest } from '#ingest';
+import { createIngest, createRedaction } from '#ingest';
 import type { Degradation, OpsContext } from '#ops';
 import { backupRunning } from '#backup';
 import { createSessionRemoval, createStorageMeter, type SessionRemoval } from '#keeping';
@@ -18,7 +18,7 @@ import type { Ground } from './daemon.ts';
 import { recovering } from './errors.ts';
 import type { Work } from './front.ts';
 import { createKeyRepair } from './key-repair.ts';
-import { drainSettings, ingestLimits, publishedLimits } from './settings.ts';
+import { drainSettings, ingestLimits, publishedLimits, redactRules } from './settings.ts';
 
 export interface WorkNeeds {
   readonly root: BoundRoot;
@@ -128,6 +128,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     { settings: drainSettings(config), isThreaded: true },
   );
   const onAppended = (key: Parameters<Drain['wake']>[0]): void => drain.wake(key);
+  const redact = createRedaction(redactRules(config));
   const ingest = createIngest({
     queue,
     ledger: queue,
@@ -135,8 +136,9 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     limits: ingestLimits(config),
     keyEncoding: config['queue.key_encoding'],
     onAppended,
+    redact,
   });
-  const desk = createDesk({ clock, chance, control, stores, wake: onAppended });
+  const desk = createDesk({ redact, clock, chance, control, stores, wake: onAppended });
   const { loaded } = options;
   const backups = createBackups(
     ground,

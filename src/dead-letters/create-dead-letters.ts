@@ -9,7 +9,7 @@ import {
   type QueueLedger,
 } from '#queue';
 import { fold } from '#handlers';
-import { emptyCursor, type Cursor, type Key } from '#record';
+import { emptyCursor, type AcceptedEvent, type Cursor, type Key } from '#record';
 import type {
   DeadLetters,
   DiscardResult,
@@ -40,6 +40,8 @@ export interface DeadLetterDependencies {
   readonly neighbours?: LogNeighbours;
   /** What a preview folds with; the handlers of this program where it is not given. */
   readonly folding?: { readonly fold: PreviewFold; readonly spillBytes: number };
+  /** Takes out of an edited letter what must not be stored. */
+  readonly redact?: (event: AcceptedEvent) => AcceptedEvent;
   /** Tells the drain of a new record. */
   wake(key: Key): void;
 }
@@ -166,7 +168,7 @@ class QueueDeadLetters implements DeadLetters {
     const letter = await this.#known(id);
     const refusal = await this.#refusal(letter, order);
     if (refusal !== undefined) return previewRefused(letter, refusal);
-    const { raw } = planEdit(letter, order);
+    const { raw } = planEdit(letter, order, this.#needs.redact);
     return previewFold(letter, raw, await this.#cursorOf(letter.key), this.#folding).preview;
   }
 
@@ -174,7 +176,7 @@ class QueueDeadLetters implements DeadLetters {
     const letter = await this.#known(id);
     const refusal = await this.#refusal(letter, order);
     if (refusal !== undefined) throw refusal;
-    return this.#append(letter, planEdit(letter, order));
+    return this.#append(letter, planEdit(letter, order, this.#needs.redact));
   }
 
   async requeue(id: string, options: RequeueOptions = {}): Promise<RequeueResult> {

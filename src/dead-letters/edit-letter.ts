@@ -41,9 +41,13 @@ export function eventTextOf(letter: Letter): string | undefined {
 
 /**
  * The append of an edited letter (ING-714): its new payload under an id of its own, which says what it was made of; the record keeps the id of the
- * original event for its node, its accept time and its sender. Throws EDIT_REFUSED.
+ * original event for its node, its accept time and its sender. What `redact` takes out of events stays out. Throws EDIT_REFUSED.
  */
-export function planEdit(letter: Letter, { event: text }: EditOrder): AppendInput {
+export function planEdit(
+  letter: Letter,
+  { event: text }: EditOrder,
+  redact: (event: AcceptedEvent) => AcceptedEvent = (event) => event,
+): AppendInput {
   const { key, workspace, session, id, epoch } = letter;
   const { record } = parseLine(letter.payload, key);
   const bytes = Buffer.from(JSON.stringify(withIds(readObject(id, text), letter, record)));
@@ -53,7 +57,7 @@ export function planEdit(letter: Letter, { event: text }: EditOrder): AppendInpu
   const fault = foreignName(event, letter, record);
   if (fault !== undefined) throw editRefused({ id, reason: fault });
   const raw = buildLine(
-    { ...event, eventId: record?.id, isDerivedId: record?.isDerivedId === true },
+    { ...redact(event), eventId: record?.id, isDerivedId: record?.isDerivedId === true },
     { acceptedAt: record?.acceptedAt ?? letter.ts, by: record?.by ?? null },
   );
   const digest = createHash('sha256').update(raw).digest('hex');

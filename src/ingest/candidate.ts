@@ -4,6 +4,7 @@ import type { Principal } from '#access';
 import type { Place } from './check-record.ts';
 import { batchRefused, eventIdConflict, sessionOwnerMismatch } from './errors.ts';
 import type { RecordOutcome, Reject } from './ingest.ts';
+import type { Redaction } from './live-redaction.ts';
 import type { KeyCache } from './key-cache.ts';
 
 /** A record that passed, as the queue takes it, with what its answer needs. */
@@ -19,10 +20,13 @@ export interface Sender {
   readonly principal: Principal;
   readonly acceptance: Acceptance;
   readonly keys: KeyCache;
+  /** Takes out what must not be stored; undefined where no rule is set. */
+  readonly redact?: Redaction | undefined;
 }
 
 /** The line is built of copies, so the body is not kept alive by it. */
-export function toCandidate(event: AcceptedEvent, place: Place, sender: Sender): Candidate {
+export function toCandidate(given: AcceptedEvent, place: Place, sender: Sender): Candidate {
+  const event = sender.redact === undefined ? given : sender.redact(given);
   const { workspace, session } = event;
   const candidate: Growing = {
     key: sender.keys.keyOf(workspace, session),

@@ -25,6 +25,7 @@ import type {
 } from './ingest.ts';
 import { KeyCache } from './key-cache.ts';
 import { QuarantineWatch } from './quarantine-watch.ts';
+import type { Redaction } from './live-redaction.ts';
 import { settleEntries } from './settle-entries.ts';
 import { waitDeadlines } from './wait-deadlines.ts';
 
@@ -35,6 +36,8 @@ export interface IngestOptions {
   readonly limits: IngestLimits;
   readonly keyEncoding: KeyEncoding;
   readonly onAppended: OnAppended;
+  /** Takes out what must not be stored (`ingest.redact`). */
+  readonly redact?: Redaction;
 }
 
 /** A body above it looks at the queue's state before it is read; a smaller one is cheaper to read than to ask. */
@@ -97,6 +100,7 @@ class QueueIngest implements Ingest {
     try {
       const acceptedAt = this.#timeText(clock.now());
       const sender = {
+        redact: this.#options.redact,
         principal,
         acceptance: { acceptedAt, by: principal.name },
         keys: this.#keys,

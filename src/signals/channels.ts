@@ -11,6 +11,10 @@ export interface RequestFinished {
   readonly bodyBytes: number;
   readonly durationMs: number;
 }
+export interface ValuesRedacted {
+  /** Values taken out, by the kind of rule. */
+  readonly counts: Readonly<Record<string, number>>;
+}
 export interface JournalSynced {
   readonly frames: number;
   readonly records: number;
@@ -168,6 +172,7 @@ export interface OpsAudited {
 export const requestFinished: Channel<RequestFinished> = defineChannel(
   'millrace:http:request-finished',
 );
+export const valuesRedacted: Channel<ValuesRedacted> = defineChannel('millrace:ingest:redacted');
 export const journalSynced: Channel<JournalSynced> = defineChannel('millrace:queue:journal-synced');
 export const journalFailed: Channel<JournalFailed> = defineChannel('millrace:queue:journal-failed');
 export const checkpointed: Channel<Checkpointed> = defineChannel('millrace:queue:checkpointed');

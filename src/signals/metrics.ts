@@ -7,6 +7,7 @@ import {
   checkpointed,
   groupApplied,
   journalSynced,
+  valuesRedacted,
   keyFinalised,
   logCompacted,
   recordDead,
@@ -70,6 +71,11 @@ const series = {
   millrace_ingest_events_duplicate_total: ['counter', '', 'Events whose id was known.'],
   millrace_ingest_events_rejected_total: ['counter', 'reason', 'Events refused, by error code.'],
   millrace_quota_refusals_total: ['counter', 'reason', 'Requests refused at a limit.'],
+  millrace_ingest_redactions_total: [
+    'counter',
+    'rule',
+    'Values taken out of events before they were stored, by kind of rule.',
+  ],
   millrace_ingest_append_seconds: ['histogram', '', 'Time from body to answer.'],
   millrace_journal_sync_seconds: ['histogram', '', 'Time of one write and sync of the journal.'],
   millrace_journal_syncs_total: ['counter', '', 'Syncs of the journal.'],
@@ -233,6 +239,10 @@ function observeIngest(board: Board): (() => void)[] {
         if (isQuota) board.add('millrace_quota_refusals_total', 1, code);
         else board.add('millrace_ingest_events_rejected_total', count, code);
       }
+    }),
+    valuesRedacted.subscribe(({ counts }) => {
+      for (const [rule, count] of Object.entries(counts))
+        board.add('millrace_ingest_redactions_total', count, rule);
     }),
     journalSynced.subscribe(({ durationMs }) => {
       board.add('millrace_journal_syncs_total', 1);

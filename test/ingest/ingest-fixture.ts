@@ -1,7 +1,9 @@
+import type { RedactRule } from '#config';
 import { localPrincipal, type Principal } from '#access';
 import { isJsonObject, parseJson, type JsonObject } from '#base';
 import {
   createIngest,
+  createRedaction,
   type Ingest,
   type IngestAnswer,
   type IngestLimits,
@@ -40,6 +42,7 @@ export interface IngestBench {
 export interface BenchOptions {
   readonly limits?: Partial<IngestLimits>;
   readonly queueLimits?: Partial<QueueLimits>;
+  readonly redactRules?: () => readonly RedactRule[];
 }
 
 export function ingestBench(options: BenchOptions = {}): IngestBench {
@@ -61,6 +64,7 @@ export function ingestBench(options: BenchOptions = {}): IngestBench {
     limits: { ...limitsDefault, ...options.limits },
     keyEncoding: 'plain',
     onAppended: (key) => appended.push(key),
+    ...(options.redactRules === undefined ? {} : { redact: createRedaction(options.redactRules) }),
   });
   return {
     ingest,
