@@ -115,6 +115,11 @@ describe('redaction', () => {
         expect(metrics).toMatch(/millrace_ingest_redactions_total\{rule="keys"\} \d/);
         const letters = await (await fetch(`${daemon.url}/v1/dead-letters`)).text();
         expect(letters).toContain('EVENT_CONTRADICTS');
+        const id = /"id":"([^"]+)"/.exec(letters)?.[1] ?? '';
+        const mended = { event: event('p', 'session:fork', { parent: 's', text: key('Edited') }) };
+        const path = `/v1/dead-letters/${encodeURIComponent(id)}/edit`;
+        expect(await send(daemon, path, JSON.stringify(mended))).toBe(202);
+        expect(await send(daemon, '/v1/wait?until=idle', '')).toBe(200);
         const readable = filesBelow(root).map((path) => readFileSync(path));
         expect(await daemon.stop()).toBe(0);
         const contents = [
