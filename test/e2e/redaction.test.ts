@@ -5,7 +5,7 @@ import { startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 
 /** Made up, in the form of a real one; every place of an event gets another. */
-const key = (place: string): string => `sk-ant-${'api03'}-canary${place}0123456789abcdef`;
+const key = (place: string): string => `sk-ant-api03-canary${place}0123456789abcdef`;
 /** What no rule takes out: shows that the search finds what is there. */
 const visible = 'visible-marker-7c1e';
 
