@@ -109,6 +109,34 @@ describe('runs', () => {
     ]);
   });
 
+  it('may be named by their client, and are found by that name in any order and after their end (B80)', () => {
+    const named = { run_name: 'turn-1' };
+    const folded = foldSession([
+      ['execution:start', named],
+      ['orchestrator:complete', named],
+      ['execution:start', { run_name: 'turn-2' }],
+      ['provider:request', named],
+      ['execution:end', { ...named, status: 'success' }],
+    ]);
+    const run1 = 's::orch_run::turn-1';
+    expect(edgesOf(folded, 'HAS_EXECUTION')).toEqual([
+      `s HAS_EXECUTION ${run1}`,
+      's HAS_EXECUTION s::orch_run::turn-2',
+    ]);
+    expect(edgesOf(folded, 'HAS_PART')).toEqual([`${run1} HAS_PART s::iteration::1`]);
+    expect(propertiesOf(folded, run1)['status']).toBe('success');
+  });
+
+  it('are not named by what could be no name, nor by that of the placeholder (ING-604)', () => {
+    for (const run_name of ['a::b', 'unresolved', '']) {
+      const folded = foldSession([['execution:start', { run_name }]]);
+      expect([run_name, edgesOf(folded, 'HAS_EXECUTION')]).toEqual([
+        run_name,
+        [`s HAS_EXECUTION ${run(0)}`],
+      ]);
+    }
+  });
+
   it('without a prompt of their own do not hang on an old one, nor on an old iteration (PG-23)', () => {
     const folded = foldSession([
       ['prompt:submit'],

@@ -135,6 +135,24 @@ describe('tool calls', () => {
   });
 });
 
+describe('a block that names its call (B80)', () => {
+  it('draws the edges of a call that was told before it, by a sender that knows no order', () => {
+    const folded = foldSession([
+      ['provider:request'],
+      ['tool:pre', { tool_call_id: 'early', is_unordered: true }],
+      ['provider:request'],
+      [
+        'content_block:end',
+        { block: { type: 'tool_use', id: 'early' }, block_index: 0, tool_call_id: 'early' },
+      ],
+    ]);
+    expect(edgesOf(folded, 'HAS_TOOL_CALL')).toEqual([
+      's::iteration::2 HAS_TOOL_CALL s::tool::early',
+    ]);
+    expect(edgesOf(folded, 'CAUSED')).toEqual(['s::block::2::0 CAUSED s::tool::early']);
+  });
+});
+
 describe('content blocks', () => {
   it('without an index count within their iteration, and an end takes the open one (G11)', () => {
     const folded = foldSession([
