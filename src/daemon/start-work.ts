@@ -139,10 +139,9 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     redact,
   });
   const desk = createDesk({ redact, clock, chance, control, stores, wake: onAppended });
-  const { loaded } = options;
   const backups = createBackups(
     ground,
-    { root, permit, control, stores, drain, loaded, clock },
+    { root, permit, control, stores, drain, loaded: options.loaded, clock },
     backupRules(root.layout.root, config),
     () => removal,
   );
