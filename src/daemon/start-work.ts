@@ -2,7 +2,7 @@ import { isLoopback, type TokenStore } from '#access';
 import { parseAddress, type Config } from '#config';
 import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
-import { createIngest, createRedaction } from '#ingest';
+import { createIngest, createRedaction, type Ingest, type IngestOptions } from '#ingest';
 import type { Degradation, OpsContext } from '#ops';
 import { backupRunning } from '#backup';
 import { createSessionRemoval, createStorageMeter, type SessionRemoval } from '#keeping';
@@ -104,6 +104,22 @@ function removalOver(
   return removal;
 }
 
+function ingestOver(
+  { clock, options }: Ground,
+  { stores: { queue } }: WorkNeeds,
+  over: Pick<IngestOptions, 'onAppended' | 'redact'>,
+): Ingest {
+  const { config } = options.loaded;
+  return createIngest({
+    queue,
+    ledger: queue,
+    clock,
+    limits: ingestLimits(config),
+    keyEncoding: config['queue.key_encoding'],
+    ...over,
+  });
+}
+
 /** Joins the stores with what works on them; nothing runs yet. */
 export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const { clock, chance, options } = ground;
@@ -129,15 +145,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   );
   const onAppended = (key: Parameters<Drain['wake']>[0]): void => drain.wake(key);
   const redact = createRedaction(redactRules(config));
-  const ingest = createIngest({
-    queue,
-    ledger: queue,
-    clock,
-    limits: ingestLimits(config),
-    keyEncoding: config['queue.key_encoding'],
-    onAppended,
-    redact,
-  });
+  const ingest = ingestOver(ground, needs, { onAppended, redact });
   const desk = createDesk({ redact, clock, chance, control, stores, wake: onAppended });
   const backups = createBackups(
     ground,
