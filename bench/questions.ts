@@ -1,6 +1,7 @@
 import { append } from './append.ts';
 import { bigRoot } from './big-root.ts';
 import { counts } from './counts.ts';
+import { cypherMillion } from './cypher-million.ts';
 import { drain } from './drain.ts';
 import { graphApply } from './graph-apply.ts';
 import { ingest } from './ingest.ts';
@@ -23,6 +24,7 @@ export const questions: readonly Question[] = [
   drain,
   graphApply,
   neo4jApply,
+  cypherMillion,
   bigRoot,
   race,
   respawn,

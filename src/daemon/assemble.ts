@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { backupFailed } from '#backup';
 import type { Chance, Clock } from '#base';
 import type { Config } from '#config';
 import type { CopySource, Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
 import {
+  copyGraph,
   graphCopyFailed,
   type CopySourceGraph,
   type CopyTargetGraph,
@@ -18,7 +18,12 @@ import {
   openEmbeddedGraph,
   type GraphSnapshot,
 } from '#graph/embedded';
-import { openNeo4jCopySource, openNeo4jCopyTarget, openNeo4jGraph } from '#graph/neo4j';
+import {
+  openNeo4jCopySource,
+  openNeo4jCopyTarget,
+  openNeo4jGraph,
+  type Neo4jGraphStore,
+} from '#graph/neo4j';
 import { watchedObjects, type WatchedObjects } from '#keeping';
 import { openLocalObjects } from '#objects';
 import {
@@ -60,6 +65,8 @@ export interface Stores {
   /** Bytes of journal that session files do not hold yet. */
   journalLagBytes(): number;
   readonly graph: GraphStore;
+  /** It may go away by itself, so somebody must look. */
+  readonly isGraphAServer: boolean;
   readonly objects: WatchedObjects;
   /** What takes sessions out of queue and graph; undefined with a graph store that cannot. */
   readonly removal: { readonly queue: KeyRemoval; readonly graph: GraphRemoval } | undefined;
@@ -143,6 +150,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     neighbours: queue,
     journalLagBytes: () => queue.journalLagBytes(),
     graph,
+    isGraphAServer: config['graph.store'] === 'neo4j',
     objects,
     removal: removal === undefined ? undefined : { queue: queue.removal, graph: removal },
     expectedGraphId: bond.graphId ?? graph.graphId,
@@ -199,10 +207,26 @@ async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
     permit,
   });
   await keepMetGraph(disk, metPath, names, graph);
-  const reason = 'the graph is in Neo4j: back it up there (docs/neo4j.md)';
+  return { graph, pin: () => pinServerGraph(needs, graph) };
+}
+
+/** A server's graph goes into a backup as a file of the embedded store, which a restored root opens as it is (D31). Groups wait until it is copied. */
+async function pinServerGraph(needs: StoreNeeds, graph: Neo4jGraphStore): Promise<GraphSnapshot> {
+  const { config, disk, clock, chance } = needs;
+  const letGo = await graph.hold();
   return {
-    graph,
-    pin: () => Promise.reject(backupFailed({ path: root.layout.root, reason })),
+    async copyTo(path) {
+      const server = { ...(await neo4jSettings(config, disk)), clock, chance };
+      const source = await openNeo4jCopySource(server);
+      const target = openCopyTarget(path);
+      try {
+        return await copyGraph(source, target, () => undefined);
+      } finally {
+        await source.close();
+        await target.close();
+      }
+    },
+    end: () => Promise.resolve(letGo()),
   };
 }
 

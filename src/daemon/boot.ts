@@ -26,6 +26,7 @@ import { startDesk, type Desk } from './start-desk.ts';
 import { startWork } from './start-work.ts';
 import { takeOver } from './take-over.ts';
 import { watchDegraded } from './watch-degraded.ts';
+import { watchGraph } from './watch-graph.ts';
 import { degradedByLosses } from './set-aside.ts';
 import { watchResidual } from './watch-residual.ts';
 import { watchRootLock } from './watch-root-lock.ts';
@@ -220,6 +221,7 @@ function beginWork(
   assert(permit !== undefined, 'the tenure is taken before work begins');
   const graceMs = options.loaded.config['metrics.residual_grace_ms'];
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
+  const graphWatch = stores.isGraphAServer ? watchGraph(clock, stores.graph) : undefined;
   let adopting: RestoredAdoption | undefined;
   let keeping: Desk | undefined;
   const losses = degradedByLosses(stores.losses, clock.now());
@@ -227,6 +229,7 @@ function beginWork(
   progress.degraded = () => [
     ...losses,
     ...residual.degraded(),
+    ...(graphWatch?.degraded() ?? []),
     ...(adopting?.degraded() ?? []),
     ...degradedByRemoval(removal),
     ...(keeping?.degraded() ?? []),
@@ -256,6 +259,7 @@ function beginWork(
   // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
   closers.add('books', () => {
     residual.end();
+    graphWatch?.end();
     endDegradedWatch();
     progress.context = undefined;
   });

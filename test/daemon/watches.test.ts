@@ -3,9 +3,11 @@ import type { QueueTotals } from '#queue';
 import { daemonNoticed, type DaemonNoticed } from '#signals';
 import { healthOf } from '../../src/daemon/health.ts';
 import { watchDegraded } from '../../src/daemon/watch-degraded.ts';
+import { watchGraph } from '../../src/daemon/watch-graph.ts';
 import { watchResidual } from '../../src/daemon/watch-residual.ts';
 import { watchRootLock } from '../../src/daemon/watch-root-lock.ts';
 import { fakeClock } from '../support/clock.ts';
+import { openMemoryGraph } from '../support/memory-graph.ts';
 
 let ends: (() => void)[] = [];
 afterEach(() => {
@@ -32,6 +34,26 @@ const balanced: QueueTotals = {
   backlogBytes: 0,
   oldestPendingMs: null,
 };
+
+describe('the watch over a graph in a server', () => {
+  it('says since when it does not answer, though there is nothing to write, and is well again by itself (P9, ING-536)', async () => {
+    const clock = fakeClock();
+    const graph = openMemoryGraph();
+    const watch = watchGraph(clock, graph);
+    ends.push(() => watch.end());
+    await clock.advance(6_000);
+    expect(watch.degraded()).toEqual([]);
+    graph.setUnavailable(true);
+    await clock.advance(6_000);
+    const [first] = watch.degraded();
+    expect(first).toMatchObject({ code: 'GRAPH_UNAVAILABLE' });
+    await clock.advance(6_000);
+    expect(watch.degraded()).toEqual([first]);
+    graph.setUnavailable(false);
+    await clock.advance(6_000);
+    expect(watch.degraded()).toEqual([]);
+  });
+});
 
 describe('the watch over the books', () => {
   it('is degraded by a residual that stays, not by one that passes (P4, ING-717)', async () => {

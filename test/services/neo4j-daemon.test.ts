@@ -140,7 +140,7 @@ describe('a daemon whose graph is in Neo4j', () => {
         }),
     );
 
-    it('moves the graph of a root into Neo4j, and the root goes on there (ING-542, D26)', () =>
+    it('moves the graph of a root into Neo4j, where the root goes on and is backed up whole (ING-542, D26, D31)', () =>
       withTemporaryDirectory(async (folder) => {
         const root = join(folder, 'root');
         const half = Math.floor(batches.length / 2);
@@ -159,6 +159,12 @@ describe('a daemon whose graph is in Neo4j', () => {
           expect((await readDigest(after.url)).digest).toBe(digest);
           await post(after, half, batches.length);
           expect(await settle(after)).toEqual(expected);
+          const saved = join(folder, 'saved');
+          const made = await runLine('backup', 'create', saved, '--url', after.url, '--json');
+          expect(made.out, made.err).toContain(expected.digest);
+          const drill = await runLine('backup', 'verify', saved, '--drill', '--json');
+          expect(drill.out, drill.err).toContain(expected.digest);
+          expect(drill.code).toBe(0);
         } finally {
           await after.kill();
         }

@@ -5,5 +5,5 @@
  * Not here: SQL, threads, limits of a door. Clauses that write are refused by name and place.
  */
 export { checkCypher, CypherRunner, type CypherLimits, type CypherRequest } from './run-cypher.ts';
-export type { Budget, Direction, GraphView, Neighbour } from './view.ts';
+export type { Budget, Direction, GraphView, Neighbour, WantedText } from './view.ts';
 export { CypherMap, valueOf, type NodeValue, type RelationshipValue } from './values.ts';

@@ -8,13 +8,19 @@ import {
   type RelationshipValue,
   type Value,
 } from './values.ts';
-import type { Direction } from './view.ts';
+import type { Direction, WantedText } from './view.ts';
 
 /** One step of a match: binds what it finds, and goes on with what passes its tests. */
 export type Step = { readonly tests: readonly Test[] } & (
   | { readonly kind: 'known'; readonly slot: number }
   | { readonly kind: 'by-id'; readonly slot: number; readonly id: Evaluate }
-  | { readonly kind: 'scan'; readonly slot: number; readonly labels: readonly string[] }
+  | {
+      readonly kind: 'scan';
+      readonly slot: number;
+      readonly labels: readonly string[];
+      /** Conditions that a store may look at by itself; they stand among the tests too. */
+      readonly equal: readonly { readonly property: string; readonly value: Evaluate }[];
+    }
   | ExpandStep
   | {
       readonly kind: 'path';
@@ -85,13 +91,27 @@ function* rowsOf(
       break;
     }
     case 'scan':
-      for (const node of run.view.nodes(rarest(step.labels, run)))
+      for (const node of run.view.nodes(rarest(step.labels, run), wantedText(step, row, run)))
         yield withValue(row, step.slot, node);
       break;
     case 'path':
       yield withValue(row, step.slot, pathOf(step.nodes, step.relationships, row));
       break;
   }
+}
+
+/** The first condition on a text: others compare in ways that only the evaluator knows. */
+function wantedText(
+  { equal }: Extract<Step, { readonly kind: 'scan' }>,
+  row: Row,
+  run: Run,
+): WantedText | undefined {
+  for (const { property, value } of equal) {
+    const text = value(row, run);
+    if (typeof text === 'string' && text.isWellFormed())
+      return { property, text, passed: (nodes) => run.budget.tick(nodes) };
+  }
+  return undefined;
 }
 
 function rarest(labels: readonly string[], { view }: Run): string | undefined {

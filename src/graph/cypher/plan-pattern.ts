@@ -67,10 +67,11 @@ function planNode(node: (NodePattern & Named) | undefined, binding: Binding): St
       tests: [...nodeTests(node, binding), ...takeConditions(binding)],
     };
   const id = idOf(node, binding);
+  const equal = equalTo(node, binding);
   const slot = bind(node.name, binding);
   const tests = [...nodeTests(node, binding), ...takeConditions(binding)];
   if (id !== undefined) return { kind: 'by-id', slot, id, tests };
-  return { kind: 'scan', slot, labels: certainLabels(node.labels), tests };
+  return { kind: 'scan', slot, labels: certainLabels(node.labels), equal, tests };
 }
 
 /** From the node `at` to its neighbour in this direction along the path. */
@@ -237,6 +238,37 @@ function idOf(node: NodePattern & Named, binding: Binding): Evaluate | undefined
   return undefined;
 }
 
+/** Properties that must equal what is known before the node is, inline or in WHERE. */
+function equalTo(
+  node: NodePattern & Named,
+  binding: Binding,
+): readonly { readonly property: string; readonly value: Evaluate }[] {
+  const inline = node.properties?.kind === 'map' ? node.properties.entries : [];
+  const compared = binding.conditions.flatMap((condition) => {
+    if (condition.kind !== 'binary' || condition.operator !== '=') return [];
+    const { left, right } = condition;
+    const [key, value] = memberOf(left, node.name) === undefined ? [right, left] : [left, right];
+    const property = memberOf(key, node.name);
+    return property === undefined ? [] : [{ key: property, value }];
+  });
+  return [...inline, ...compared]
+    .filter(({ value }) => isPlain(value) && isReady(value, binding))
+    .map(({ key, value }) => ({
+      property: key,
+      value: compileExpression(value, { source: binding.source, scope: binding.scope }),
+    }));
+}
+
+/** What is worked out without a fault, so that a query fails as it would without a look ahead. */
+function isPlain({ kind }: Expression): boolean {
+  return kind === 'string' || kind === 'parameter' || kind === 'variable';
+}
+
+function memberOf(part: Expression, name: string): string | undefined {
+  const isMember = part.kind === 'property' && part.of.kind === 'variable' && part.of.name === name;
+  return isMember ? part.name : undefined;
+}
+
 function inlineMember({ properties }: NodePattern, member: string): Expression | undefined {
   if (properties?.kind !== 'map') return undefined;
   return properties.entries.find(({ key }) => key === member)?.value;
@@ -247,11 +279,7 @@ function comparedMember(
   member: string,
   { conditions }: Binding,
 ): Expression | undefined {
-  const isMember = (part: Expression): boolean =>
-    part.kind === 'property' &&
-    part.name === member &&
-    part.of.kind === 'variable' &&
-    part.of.name === name;
+  const isMember = (part: Expression): boolean => memberOf(part, name) === member;
   for (const condition of conditions) {
     if (condition.kind !== 'binary' || condition.operator !== '=') continue;
     if (isMember(condition.left)) return condition.right;

@@ -91,9 +91,10 @@ export class CypherRunner {
     let ticks = 0;
     let held = 0;
     return {
-      tick: () => {
-        ticks += 1;
-        if (ticks % ticksPerLook !== 0) return;
+      tick: (steps = 1) => {
+        const looks = Math.floor(ticks / ticksPerLook);
+        ticks += steps;
+        if (Math.floor(ticks / ticksPerLook) === looks) return;
         if (isCancelled() || this.#clock.monotonic() > deadline)
           throw queryTimeout({ name: 'cypher', limitMs: timeMs });
       },

@@ -7,10 +7,20 @@ export interface Neighbour {
   readonly node: NodeValue;
 }
 
+/** A condition that a store can look at by itself. */
+export interface WantedText {
+  readonly property: string;
+  readonly text: string;
+  passed(nodes: number): void;
+}
+
 /** What a query may see of a graph: the workspaces of its caller and nothing else, at one instant. Nodes of one id are one object or equal ones. */
 export interface GraphView {
-  /** All nodes, or those with a label. */
-  nodes(label: string | undefined): Iterable<NodeValue>;
+  /**
+   * All nodes, or those with a label. `wanted`: nodes whose property is something else than this text may be left out, and `passed` is told how many
+   * were looked at for that, since none of them comes out.
+   */
+  nodes(label: string | undefined, wanted?: WantedText): Iterable<NodeValue>;
   /** How many `nodes` gives, or more; to begin at the smaller end. */
   countNodes(label: string | undefined): number;
   /** The nodes of this id, one per workspace. */
@@ -26,7 +36,7 @@ export interface GraphView {
 /** What a run may use up, and when it must stop. */
 export interface Budget {
   /** Called for each step of the work; throws when the time is over or nobody waits any more. */
-  tick(): void;
+  tick(steps?: number): void;
   /** Called for each row that is held in memory; throws above the bound. */
   hold(): void;
 }

@@ -7,19 +7,31 @@ import {
   type Neighbour,
   type NodeValue,
   type RelationshipValue,
+  type WantedText,
 } from '../cypher/index.ts';
 
 /** Nodes of one look at the database: a statement that stays open would be in the way of the next. */
 const pageSize = 500;
+/** Nodes that the database looks at by itself before the time is looked at. */
+const textPageSize = 4_000;
 /** Nodes that are remembered while one query runs. */
 const nodesMax = 100_000;
 
 const nodeColumns = 'n.nid AS nid, n.wid AS wid, n.id AS id';
 
+/** What a JSON path of SQLite takes without a doubt; `node_id` and `workspace` are no properties of a row. */
+function isPlainName(name: string): boolean {
+  return /^\w+$/.test(name) && name !== 'node_id' && name !== 'workspace';
+}
+
 /** The graph of one connection as a query sees it: only the workspaces of its caller. */
 export class CypherView implements GraphView {
   readonly #scan: StatementSync;
   readonly #scanLabel: StatementSync;
+  readonly #pageEnd: StatementSync;
+  readonly #pageEndLabel: StatementSync;
+  readonly #scanText: StatementSync;
+  readonly #scanLabelText: StatementSync;
   readonly #countLabel: StatementSync;
   readonly #byId: StatementSync;
   readonly #labels: StatementSync;
@@ -39,6 +51,19 @@ export class CypherView implements GraphView {
     this.#scanLabel = prepare(
       `SELECT ${nodeColumns} FROM node_label nl CROSS JOIN node n
        WHERE nl.lid = ? AND nl.nid > ? AND n.nid = nl.nid ORDER BY nl.nid LIMIT ${pageSize}`,
+    );
+    const pageOf = (from: string): string =>
+      `SELECT max(nid) AS end, count(*) AS count FROM (${from} ORDER BY nid LIMIT ${textPageSize})`;
+    this.#pageEnd = prepare(pageOf('SELECT nid FROM node WHERE nid > ?'));
+    this.#pageEndLabel = prepare(pageOf('SELECT nid FROM node_label WHERE lid = ? AND nid > ?'));
+    this.#scanText = prepare(
+      `SELECT ${nodeColumns} FROM node n
+       WHERE n.nid > ? AND n.nid <= ? AND json_extract(n.visible, ?) = ? ORDER BY n.nid`,
+    );
+    this.#scanLabelText = prepare(
+      `SELECT ${nodeColumns} FROM node_label nl CROSS JOIN node n
+       WHERE nl.lid = ? AND nl.nid > ? AND nl.nid <= ? AND n.nid = nl.nid
+         AND json_extract(n.visible, ?) = ? ORDER BY nl.nid`,
     );
     this.#countLabel = prepare(
       'SELECT count(*) AS count FROM (SELECT 1 FROM node_label WHERE lid = ? LIMIT 10000)',
@@ -68,9 +93,13 @@ export class CypherView implements GraphView {
     );
   }
 
-  *nodes(label: string | undefined): Iterable<NodeValue> {
+  *nodes(label: string | undefined, wanted?: WantedText): Iterable<NodeValue> {
     const lid = label === undefined ? undefined : this.#names.label(label);
     if (label !== undefined && lid === undefined) return;
+    if (wanted !== undefined && isPlainName(wanted.property)) {
+      yield* this.#nodesWith(lid, wanted);
+      return;
+    }
     for (let last = 0; ;) {
       const rows = lid === undefined ? this.#scan.all(last) : this.#scanLabel.all(lid, last);
       for (const row of rows) {
@@ -80,6 +109,29 @@ export class CypherView implements GraphView {
       const end = rows.at(-1);
       if (end === undefined || rows.length < pageSize) return;
       last = Number(end['nid']);
+    }
+  }
+
+  /** The database looks at the property, some thousand nodes at a time, so that the time limit still holds. */
+  *#nodesWith(
+    lid: number | undefined,
+    { property, text, passed }: WantedText,
+  ): Iterable<NodeValue> {
+    const path = `$."${property}"`;
+    for (let last = 0; ;) {
+      const page = lid === undefined ? this.#pageEnd.get(last) : this.#pageEndLabel.get(lid, last);
+      const { end, count } = page as { readonly end: number | null; readonly count: number };
+      if (end === null) return;
+      const rows =
+        lid === undefined
+          ? this.#scanText.all(last, end, path, text)
+          : this.#scanLabelText.all(lid, last, end, path, text);
+      passed(count);
+      for (const row of rows) {
+        const node = this.#node(row);
+        if (node !== undefined) yield node;
+      }
+      last = end;
     }
   }
 

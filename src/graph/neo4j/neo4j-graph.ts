@@ -48,8 +48,14 @@ const queryTimeLimitMsDefault = 5_000;
 const writeTimeLimitMsDefault = 120_000;
 const statsTimeLimitMs = 120_000;
 
+/** What only a graph without snapshots needs. */
+export interface Neo4jGraphStore extends GraphStore {
+  /** From here on no group is applied; resolves, once none is under way, to what lets them go on. Until then a copy is of one instant. */
+  hold(): Promise<() => void>;
+}
+
 /** Opens the graph in a Neo4j server. Errors: as GraphStore, and FORMAT_TOO_NEW (`fatal`). */
-export async function openNeo4jGraph(options: Neo4jGraphOptions): Promise<GraphStore> {
+export async function openNeo4jGraph(options: Neo4jGraphOptions): Promise<Neo4jGraphStore> {
   const link = new Neo4jLink(options, options.clock, options.chance);
   try {
     const opening = new Opening(link, options);
@@ -123,7 +129,7 @@ class Opening {
   }
 }
 
-class Neo4jGraph implements GraphStore {
+class Neo4jGraph implements Neo4jGraphStore {
   readonly graphId: string;
   readonly spillBytes: number;
   readonly #options: Neo4jGraphOptions;
@@ -177,7 +183,7 @@ class Neo4jGraph implements GraphStore {
 
   async digest(): Promise<GraphDigest> {
     await this.#opening.whole();
-    const release = await this.#gate.hold(new AbortController().signal);
+    const release = await this.hold();
     try {
       return await digestOf(this.#link);
     } finally {
@@ -193,7 +199,7 @@ class Neo4jGraph implements GraphStore {
   async *export(): AsyncGenerator<Uint8Array> {
     await this.#opening.whole();
     const spool = new Spool();
-    const release = await this.#gate.hold(new AbortController().signal);
+    const release = await this.hold();
     const scanning = this.#scan(spool).finally(release);
     yield* spool.read();
     await scanning;
@@ -214,6 +220,10 @@ class Neo4jGraph implements GraphStore {
   async cypher(query: CypherQuery, signal: AbortSignal): Promise<QueryResult> {
     await this.#opening.whole();
     return this.#cypher.run(query, signal);
+  }
+
+  hold(): Promise<() => void> {
+    return this.#gate.hold(new AbortController().signal);
   }
 
   async probe(): Promise<void> {
