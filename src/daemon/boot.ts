@@ -221,15 +221,14 @@ function beginWork(
   assert(permit !== undefined, 'the tenure is taken before work begins');
   const graceMs = options.loaded.config['metrics.residual_grace_ms'];
   const residual = watchResidual(clock, () => stores.queue.totals(), graceMs);
-  const graphWatch = stores.isGraphAServer ? watchGraph(clock, stores.graph) : undefined;
+  const watches = [residual, ...(stores.isGraphAServer ? [watchGraph(clock, stores.graph)] : [])];
   let adopting: RestoredAdoption | undefined;
   let keeping: Desk | undefined;
   const losses = degradedByLosses(stores.losses, clock.now());
   let removal: SessionRemoval | undefined;
   progress.degraded = () => [
     ...losses,
-    ...residual.degraded(),
-    ...(graphWatch?.degraded() ?? []),
+    ...watches.flatMap((watch) => watch.degraded()),
     ...(adopting?.degraded() ?? []),
     ...degradedByRemoval(removal),
     ...(keeping?.degraded() ?? []),
@@ -258,8 +257,7 @@ function beginWork(
   const endDegradedWatch = watchDegraded(clock, () => degradations(work.context));
   // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
   closers.add('books', () => {
-    residual.end();
-    graphWatch?.end();
+    for (const watch of watches) watch.end();
     endDegradedWatch();
     progress.context = undefined;
   });
