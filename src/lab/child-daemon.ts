@@ -11,7 +11,8 @@ const program = fileURLToPath(new URL(programs[isPackage ? 1 : 0], import.meta.u
 
 /** Output is kept to be shown when a run fails, and no more of it than a person reads. */
 const outputCharactersMax = 64 * 1024;
-const readyDeadlineMs = 30_000;
+/** Long enough for a machine that has much else to do. */
+const readyDeadlineMs = 120_000;
 /** One that has died by itself tells how. */
 const lastWordsMs = 2000;
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { startDaemon } from '../support/child-daemon.ts';
 import { getJson, postLines, readBooks, waitUntilIdle } from '../support/daemon-client.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
+import { copyRoot, makeVictim, postAfterwards, victimArguments } from '../../src/lab/damage/victim.ts';
 import { importsOf } from '../tidy/source-tree.ts';
 import { crc32c, readRoot, type ReadKey } from './reader.ts';
 
@@ -17,6 +18,8 @@ interface Row {
   readonly end: string;
   readonly accepted: number;
   readonly dead: number;
+  readonly discarded: number;
+  readonly quarantine: string | null;
 }
 
 /** Small segments, so that a short run rolls them and makes checkpoints. */
@@ -40,6 +43,7 @@ function positionOf({ ordinal, epoch }: ReadKey, offset: number): string {
 
 function rowsOf(keys: ReadonlyMap<string, ReadKey>): readonly Row[] {
   return [...keys]
+    .filter(([, { isFinalised }]) => !isFinalised)
     .map(([key, read]) => ({
       key,
       workspace: read.workspace,
@@ -49,22 +53,34 @@ function rowsOf(keys: ReadonlyMap<string, ReadKey>): readonly Row[] {
       end: positionOf(read, read.end),
       accepted: read.accepted,
       dead: read.dead,
+      discarded: read.discarded,
+      quarantine: read.quarantine,
     }))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
+interface SessionRow extends Omit<Row, 'quarantine'> {
+  readonly finalised: boolean;
+  readonly quarantine: { readonly code: string } | null;
+}
+
+/** What is left of a finalised session is in the state store alone, which is not read here. */
 async function rowsFrom(url: string): Promise<readonly Row[]> {
-  const { sessions } = await getJson<{ sessions: readonly (Row & Record<string, unknown>)[] }>(url, '/v1/sessions?limit=1000');
-  return sessions.map(({ key, workspace, session_id, epoch, committed, end, accepted, dead }) => ({
-    key,
-    workspace,
-    session_id,
-    epoch,
-    committed,
-    end,
-    accepted,
-    dead,
-  }));
+  const { sessions } = await getJson<{ sessions: readonly SessionRow[] }>(url, '/v1/sessions?limit=1000');
+  return sessions
+    .filter(({ finalised }) => !finalised)
+    .map(({ key, workspace, session_id, epoch, committed, end, accepted, dead, discarded, quarantine }) => ({
+      key,
+      workspace,
+      session_id,
+      epoch,
+      committed,
+      end,
+      accepted,
+      dead,
+      discarded,
+      quarantine: quarantine?.code ?? null,
+    }));
 }
 
 describe('a reader that was written from docs/disk-format.md alone', () => {
@@ -112,5 +128,32 @@ describe('a reader that was written from docs/disk-format.md alone', () => {
           .update(JSON.stringify([...keys].map(([key, { records }]) => [key, [...records]]).toSorted()))
           .digest('hex');
       expect(digest(stopped.keys)).toBe(digest(killed.keys));
+    }));
+
+  it('follows ends, compactions, ways out and positions set anew, from the journal and from the files (P4)', () =>
+    withTemporaryDirectory(async (place) => {
+      const root = join(place, 'read');
+      await copyRoot((await makeVictim(place)).killed, root);
+      // Every frame since the last checkpoint is in the journal alone.
+      const first = await startDaemon({ root, args: victimArguments });
+      await waitUntilIdle(first.url);
+      const post = async (path: string, body: object): Promise<void> => {
+        const headers = { 'content-type': 'application/json' };
+        const answer = await fetch(`${first.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+        expect(answer.status, await answer.text()).toBe(200);
+      };
+      await post('/v1/sessions/alder/replay', { dry_run: false });
+      await waitUntilIdle(first.url);
+      await post('/v1/sessions/fir/compact', { min_bytes: 1 });
+      await post('/v1/dead-letters/discard', { session: 'birch', dry_run: false, confirm: 'all' });
+      await postAfterwards(first.url);
+      await waitUntilIdle(first.url);
+      const rows = await rowsFrom(first.url);
+      expect(rows.length).toBeGreaterThan(4);
+      await first.kill();
+      expect(rowsOf(readRoot(root).keys)).toEqual(rows);
+      const second = await startDaemon({ root, args: victimArguments });
+      expect(await second.stop()).toBe(0);
+      expect(rowsOf(readRoot(root).keys)).toEqual(rows);
     }));
 });

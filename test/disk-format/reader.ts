@@ -20,6 +20,11 @@ export interface ReadKey {
   end: number;
   accepted: number;
   dead: number;
+  discarded: number;
+  /** Code of the damage that has stopped it. */
+  quarantine: string | null;
+  /** Its epoch has ended: what is left of it is in the state store. */
+  isFinalised: boolean;
   /** Records that the log or the journal still holds, by offset, as they were appended. */
   readonly records: Map<number, string>;
 }
@@ -35,7 +40,8 @@ interface Frame {
   readonly segment: string;
 }
 
-const [append, commit, mark, abandon, copy] = [1, 2, 3, 5, 14];
+const [append, commit, mark, tenure, abandon, quarantine, clear] = [1, 2, 3, 4, 5, 6, 7];
+const [generation, seed, finalise, reset, copy] = [8, 9, 10, 11, 14];
 
 export function readRoot(root: string): ReadRoot {
   const marker = json(readFileSync(join(root, 'root.json')));
@@ -209,6 +215,12 @@ function u64(bytes: Buffer, at: number): number {
 
 // Frames
 
+interface Totals {
+  readonly accepted: number;
+  readonly dead: number;
+  readonly discarded: number;
+}
+
 interface AppendMeta {
   readonly keys: readonly {
     readonly k: string;
@@ -217,7 +229,7 @@ interface AppendMeta {
     readonly open?: {
       readonly workspace: string;
       readonly session: string;
-      readonly totals: { readonly accepted: number; readonly dead: number };
+      readonly totals: Totals;
     };
   }[];
   readonly records: readonly {
@@ -272,9 +284,74 @@ function carry(
       return isOld;
     };
     if (frame.kind === append) carryAppend(frame.payload, keys, isCounted);
-    else if (frame.kind === commit) carryCommit(frame.payload, keys, isCounted);
+    else if (!wholeRoot.has(frame.kind)) carryChange(frame, keys, isCounted);
   }
 }
+
+/** Kinds that speak of no key. */
+const wholeRoot: ReadonlySet<number> = new Set([mark, tenure, abandon]);
+
+/** Everything but an append: what one frame makes of one key. */
+function carryChange(
+  { kind, payload }: Frame,
+  keys: Map<string, ReadKey>,
+  isCounted: (key: string) => boolean,
+): void {
+  const told = json(payload) as unknown as Change;
+  const key = keys.get(told.k);
+  if (key === undefined || (told.e !== undefined && told.e !== key.epoch)) return;
+  // Of these the last one counts, also where the offset record holds it.
+  if (kind === quarantine) key.quarantine = told.code;
+  if (kind === clear && told.more !== true) key.quarantine = null;
+  if (kind === quarantine || isCounted(told.k)) return;
+  const change = changes.get(kind);
+  if (change === undefined) throw new Error(`a frame of the unknown kind ${kind}`);
+  change(key, told);
+}
+
+interface Change {
+  readonly k: string;
+  readonly e?: string;
+  readonly after: number;
+  readonly delta: { readonly dead: number; readonly discarded: number };
+  readonly base: number;
+  readonly end: number;
+  readonly totals: Totals;
+  readonly code: string;
+  readonly more?: boolean;
+}
+
+function setPosition(key: ReadKey, { after, end, totals }: Change): void {
+  const { accepted, dead, discarded } = totals;
+  Object.assign(key, { committed: after, end, accepted, dead, discarded });
+}
+
+const changes: ReadonlyMap<number, (key: ReadKey, told: Change) => void> = new Map([
+  [
+    commit,
+    (key: ReadKey, { after, delta }: Change) => {
+      key.committed = after;
+      key.dead += delta.dead;
+      key.discarded += delta.discarded;
+    },
+  ],
+  [clear, setPosition],
+  [reset, setPosition],
+  [
+    generation,
+    (key: ReadKey, { base }: Change) => {
+      for (const at of key.records.keys()) if (at < base) key.records.delete(at);
+    },
+  ],
+  [seed, () => undefined],
+  [
+    finalise,
+    (key: ReadKey) => {
+      key.isFinalised = true;
+      key.records.clear();
+    },
+  ],
+]);
 
 function carryAppend(
   payload: Buffer,
@@ -287,9 +364,10 @@ function carryAppend(
   for (const [at, { k, e, o, open }] of heads.entries()) {
     if (fresh[at] !== true || open === undefined) continue;
     const { workspace, session, totals } = open;
-    const { accepted, dead } = totals;
-    const own = { workspace, session, epoch: e, ordinal: o, committed: 0, end: 0, accepted, dead };
-    keys.set(k, { ...own, records: new Map() });
+    const { accepted, dead, discarded } = totals;
+    const own = { workspace, session, epoch: e, ordinal: o, committed: 0, end: 0 };
+    const books = { accepted, dead, discarded, quarantine: null, isFinalised: false };
+    keys.set(k, { ...own, ...books, records: new Map() });
   }
   let from = 0;
   for (const { k, at, len, set } of records) {
@@ -306,22 +384,6 @@ function carryAppend(
   }
 }
 
-function carryCommit(
-  payload: Buffer,
-  keys: Map<string, ReadKey>,
-  isCounted: (key: string) => boolean,
-): void {
-  const { k, after, delta } = json(payload) as unknown as {
-    k: string;
-    after: number;
-    delta: { dead: number };
-  };
-  const key = keys.get(k);
-  if (isCounted(k) || key === undefined) return;
-  key.committed = after;
-  key.dead += delta.dead;
-}
-
 // Session files
 
 function readSession(
@@ -336,10 +398,11 @@ function readSession(
   if (!existsSync(join(folder, 'offset.json'))) return;
   const record = checked(join(folder, 'offset.json'));
   const number = String(record['gen']).padStart(6, '0');
-  const generation = checked(join(folder, `generation.${number}.json`));
-  if (generation['epoch'] !== record['epoch'] || generation['base'] !== record['base'])
+  const begun = checked(join(folder, `generation.${number}.json`));
+  if (begun['epoch'] !== record['epoch'] || begun['base'] !== record['base'])
     throw new Error(`${key}: offset record and generation file differ`);
-  const totals = record['totals'] as { accepted: number; dead: number };
+  const totals = record['totals'] as Totals;
+  const marker = join(folder, 'quarantine.json');
   const read: ReadKey = {
     workspace: String(record['workspace']),
     session: String(record['session_id']),
@@ -349,6 +412,9 @@ function readSession(
     end: Number(record['log_end']),
     accepted: totals.accepted,
     dead: totals.dead,
+    discarded: totals.discarded,
+    quarantine: existsSync(marker) ? String(json(readFileSync(marker))['code']) : null,
+    isFinalised: record['state'] === 'finalizing',
     records: new Map(),
   };
   into.keys.set(key, read);

@@ -1,6 +1,6 @@
 import { isMillraceError } from '#base';
 import { platformCode } from '#disk';
-import { deadLetterState, type AppendInput, type AppendOutcome } from '#queue';
+import { compactionRefused, deadLetterState, type AppendInput, type AppendOutcome } from '#queue';
 import type { Position } from '#record';
 import { demand, demandEqual } from '../demand.ts';
 import { labKey, labWorkspace } from '../records.ts';
@@ -204,7 +204,7 @@ export function settleLetter(
           await letters.discard({ id }, { principal: 'operator' }, { isDryRun: false });
           return () => reference.discard(session, position);
         }
-        const { status, position: at } = await letters.requeue(id);
+        const { status, position: at } = await letters.requeue(id, { intoCurrent: true });
         return status === 'queued' ? () => store(at as Position) : undefined;
       } catch (error) {
         // Another act of the same step has settled it.
@@ -254,6 +254,32 @@ export const checkpoint: Act = {
     return undefined;
   },
 };
+
+/** Takes the committed part of a log away: positions, cursors and letters stay, and so the model does not see it (ING-810, ING-P08). */
+export function compact(session: string): Act {
+  return {
+    found: unseen,
+    async go({ queue }) {
+      try {
+        await queue.lifeCycle.compactCommittedPrefix(labKey(session), 1);
+      } catch (error) {
+        if (!compactionRefused.is(error)) throw error;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Ends the epoch of a session where all of it is drained; cursor, books, letters and ids outlive it, and so the model does not see it (ING-802, D27). */
+export function finalise(session: string): Act {
+  return {
+    found: unseen,
+    async go({ queue }) {
+      await queue.lifeCycle.finalize(labKey(session));
+      return undefined;
+    },
+  };
+}
 
 export function tick(ms: number): Act {
   return {

@@ -14,6 +14,8 @@ export const weights = {
   discard: 1,
   reconcile: 1,
   checkpoint: 2,
+  compact: 2,
+  finalise: 2,
   tick: 3,
   restart: 1,
   crash: 2,
@@ -31,6 +33,8 @@ export const loose: readonly CommandKind[] = [
   'discard',
   'reconcile',
   'checkpoint',
+  'compact',
+  'finalise',
   'tick',
 ];
 

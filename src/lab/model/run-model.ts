@@ -9,6 +9,8 @@ import {
   bury,
   checkpoint,
   commit,
+  compact,
+  finalise,
   isRetry,
   newInputs,
   reconcile,
@@ -177,6 +179,10 @@ class Run {
         return reconcile(session);
       case 'checkpoint':
         return checkpoint;
+      case 'compact':
+        return compact(session);
+      case 'finalise':
+        return finalise(session);
       case 'tick':
         return tick(50 + (b % 300));
       default:
