@@ -8,6 +8,14 @@ export const graphUnavailable: ErrorFactory<{ reason: string }> = defineError(
     `the graph does not answer (${reason}): records wait in the queue and are applied once it does`,
 );
 
+/** Its file is not what SQLite wrote: found when it is opened. */
+export const graphCorrupt: ErrorFactory<{ path: string; reason: string }> = defineError(
+  'GRAPH_CORRUPT',
+  'corrupt',
+  ({ path, reason }) =>
+    `the graph ${path} is damaged (${reason}): restore the root from a backup; or move graph.db aside with what lies beside it, start with an empty graph, and see "millrace graph adopt"`,
+);
+
 /** Another writer was in the way; the same group may go through at once. */
 export const graphConflict: ErrorFactory<{ reason: string }> = defineError(
   'GRAPH_CONFLICT',

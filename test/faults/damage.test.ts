@@ -47,6 +47,7 @@ const cases: readonly Case[] = [
     harms: ['missing', 'empty', 'garbage'],
     fates: ['stopped', 'told'],
   },
+  { what: 'the graph', path: /graph\.db$/, harms: ['garbage', 'cut'], fates: ['refused'] },
   { what: 'the marker of the root', path: /^root\.json$/, harms: ['flip'], fates: ['refused'] },
 ];
 

@@ -35,6 +35,35 @@ describe('the embedded graph', () => {
       await graph.close();
     }));
 
+  it('is refused by name when its pages are damaged, and nothing of it is changed (P7)', () =>
+    inFolder(async (path) => {
+      const graph = await openTestGraph(path);
+      for (let at = 0; at < 40; at += 1)
+        await graph.apply(permit, [
+          part(`s${at}`, [[node(`s${at}`, `s${at}`, ['Session'], { text: 'x'.repeat(3000) })]]),
+        ]);
+      await graph.close();
+      const sound = await readFile(path);
+      const damages = [
+        Buffer.alloc(sound.length, 0xa5),
+        Buffer.from(sound).fill(0, 4096 * 3, 4096 * 6),
+        sound.subarray(0, 4096 * 5),
+      ];
+      for (const damaged of damages) {
+        await writeFile(path, damaged);
+        const code = await openTestGraph(path).then(
+          async (opened) => `opened ${(await opened.digest()).nodes}`,
+          (error: unknown) => (error as { code: string }).code,
+        );
+        expect(code).toBe('GRAPH_CORRUPT');
+        expect((await readFile(path)).equals(damaged)).toBe(true);
+      }
+      await writeFile(path, sound);
+      const again = await openTestGraph(path);
+      expect((await again.digest()).nodes).toBe(40);
+      await again.close();
+    }));
+
   it('keeps nothing of a group for which the disk is full, and takes it once there is room (ING-851)', () => {
     const graph = openInProcessGraph();
     graph.execute('PRAGMA max_page_count = 1');
@@ -53,12 +82,12 @@ describe('the embedded graph', () => {
     graph.close();
   });
 
-  it('says of a folder that is missing and of a file that is no database that the graph is away', () =>
+  it('says of a folder that is missing that the graph is away, and of a file that is no database that it is damaged', () =>
     withTemporaryDirectory(async (folder) => {
       expect(await codeOf(openTestGraph(join(folder, 'no', 'graph.db')))).toBe('GRAPH_UNAVAILABLE');
       const garbage = join(folder, 'garbage.db');
       await writeFile(garbage, 'this is no database, whatever its name says'.repeat(100));
-      expect(await codeOf(openTestGraph(garbage))).toBe('GRAPH_UNAVAILABLE');
+      expect(await codeOf(openTestGraph(garbage))).toBe('GRAPH_CORRUPT');
       expect(await readFile(garbage, 'utf8')).toContain('no database');
     }));
 

@@ -21,6 +21,12 @@ export function classifySqliteError(error: unknown): MillraceError | undefined {
   return unavailableCodes.has(primary) ? graphUnavailable({ reason }, error) : undefined;
 }
 
+/** The file is damaged, or no database at all. */
+export function isDamage(error: unknown): boolean {
+  const primary = (errcodeOf(error) ?? 0) & 0xff;
+  return primary === 11 || primary === 26;
+}
+
 function errcodeOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined;
   return typeof error.errcode === 'number' ? error.errcode : undefined;

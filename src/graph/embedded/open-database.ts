@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
-import { formatTooNew } from '#base';
-import { graphMismatch, graphUnavailable } from '../errors.ts';
+import { formatTooNew, messageOf } from '#base';
+import { graphCorrupt, graphMismatch, graphUnavailable } from '../errors.ts';
+import { isDamage } from './classify.ts';
 import { graphApplicationId, graphFormatVersion, schemaSql } from './schema.ts';
 import type { Opened, ThreadStart, WriterStart } from './wire.ts';
 
@@ -28,8 +29,10 @@ export function openForWriting(start: WriterStart): {
 } {
   return opening(
     () => new DatabaseSync(start.path, { timeout: start.lockWaitMs }),
+    start.path,
     (database) => {
       checkForm(database, start.path);
+      checkPages(database, start.path);
       database.exec(writerPragmas);
       database.exec(walPragmas(start.walBytesMax));
       database.exec('BEGIN IMMEDIATE');
@@ -47,6 +50,7 @@ export function openForReading(start: ThreadStart): {
 } {
   return opening(
     () => new DatabaseSync(start.path, { readOnly: true, timeout: 5000 }),
+    start.path,
     (database) => {
       checkForm(database, start.path);
       database.exec('PRAGMA cache_size = -8192');
@@ -57,6 +61,7 @@ export function openForReading(start: ThreadStart): {
 
 function opening(
   open: () => DatabaseSync,
+  path: string,
   prepare: (database: DatabaseSync) => Opened,
 ): { readonly database: DatabaseSync; readonly opened: Opened } {
   const database = open();
@@ -64,8 +69,20 @@ function opening(
     return { database, opened: prepare(database) };
   } catch (error) {
     database.close();
-    throw error;
+    if (!isDamage(error)) throw error;
+    throw graphCorrupt({ path, reason: messageOf(error) }, error);
   }
+}
+
+/** A larger graph would hold up the start (ING-821): damage of it shows at the first read that meets it. */
+const checkedBytesMax = 64 * 1024 * 1024;
+
+/** Follows every page of a graph that is not large: what is torn, emptied or out of place is found before anything is built on it (P7). */
+function checkPages(database: DatabaseSync, path: string): void {
+  const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count']);
+  if (pages * pageBytes > checkedBytesMax) return;
+  const reason = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
+  if (reason !== 'ok') throw graphCorrupt({ path, reason: reason.replaceAll(/\s+/g, ' ') });
 }
 
 /** A file of a newer version, or of another program, is left untouched. */
