@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { messageOf } from '#base';
 import { formatNames, type FormatName } from '#formats';
@@ -8,6 +8,7 @@ import { outputFailed, usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
 import { postFile, type PostResult, type RejectedLine } from './post-file.ts';
 import type { Printer } from './print.ts';
+import { listWatched } from './watch-files.ts';
 import type { Runner } from './verb-commands.ts';
 
 interface PostFlags {
@@ -36,7 +37,7 @@ export function addPostCommand(program: Command, run: Runner): void {
   withExamples(
     withDaemonOptions(command),
     'millrace post events.jsonl --workspace demo',
-    'millrace post ~/.claude/projects/*/*.jsonl ~/.codex/sessions/*/*/*/*.jsonl',
+    'millrace post ~/.claude/projects ~/.codex/sessions',
     'cat events.jsonl | millrace post - --rejects refused.jsonl',
   );
   run(command, (context, options, files) => post(context, options as PostFlags, files));
@@ -55,7 +56,7 @@ async function post(
   const rejects = flags.rejects === undefined ? undefined : openRejects(flags.rejects);
   const results: PostResult[] = [];
   try {
-    for (const file of files) {
+    for (const file of filesOf(files, printer)) {
       let told = 0;
       const onReject = (reject: RejectedLine): void => {
         rejects?.write(file, reject);
@@ -80,6 +81,19 @@ async function post(
 function tellReject(printer: Printer, file: string, reject: RejectedLine): void {
   const place = `${file}:${reject.line} (byte ${reject.offset})`;
   printer.err(`${place}: ${reject.code}: ${reject.message}`);
+}
+
+/** A folder stands for the session files below it. */
+function filesOf(paths: readonly string[], printer: Printer): readonly string[] {
+  return paths.flatMap((path) => {
+    const isFolder =
+      path !== '-' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    if (!isFolder) return [path];
+    const onTrouble = (where: string, error: Error): void => {
+      printer.err(`cannot read ${where}: ${error.message}`);
+    };
+    return listWatched([path], onTrouble).map((file) => file.path);
+  });
 }
 
 export function formatOf(name: string | undefined): FormatName | undefined {

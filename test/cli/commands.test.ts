@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -163,6 +163,21 @@ describe('posting', () => {
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     expect(JSON.parse(out)).toMatchObject({ files: [{ file: '-', queued: 1 }] });
+  });
+
+  it('takes a folder for the session files below it, and follows it with watch, which finds nothing new', async () => {
+    const below = join(folder, 'projects/-home-dev-demo');
+    await mkdir(below, { recursive: true });
+    const row = (session: string): string =>
+      `${JSON.stringify({ type: 'user', sessionId: session, timestamp: '2026-07-20T09:00:00Z', message: 'go' })}\n`;
+    await writeFile(join(below, 'c1.jsonl'), row('c1'));
+    await writeFile(join(below, 'c2.jsonl'), row('c2'));
+    const posted = await runJson<{ total: object }>('post', join(folder, 'projects'), ...at());
+    expect(posted.total).toMatchObject({ files: 2, lines: 2, queued: 6, rejected: 0 });
+    const words = ['watch', join(folder, 'projects'), '--state', join(folder, 'watched'), '--once'];
+    const [first, second] = [await runJson(...words, ...at()), await runJson(...words, ...at())];
+    expect(first).toMatchObject({ files: 2, queued: 0, duplicates: 6 });
+    expect(second).toMatchObject({ files: 0, queued: 0, duplicates: 0 });
   });
 
   it('says which file cannot be read', async () => {

@@ -14,9 +14,18 @@ const told = new Map(
   ),
 );
 
+/** `| format | files | … |` of the guide. */
+const totals = new Map(
+  [...guide.matchAll(/^\| `([\w-]+)` \| ([\d |]+) \|$/gm)].map(([, format = '', counts = '']) => [
+    format,
+    counts.split('|').map(Number),
+  ]),
+);
+
 describe('recorded sessions', () => {
   for (const folder of folders) {
     it(`of ${folder} give what the guide says, and the same graph when they are posted again`, async () => {
+      let total = [0, 0, 0, 0, 0, 0];
       for (const name of readdirSync(join(dataFolder, folder)).sort()) {
         const path = `${folder}/${name}`;
         const { lines, records, rejects } = await translateSample(path);
@@ -24,7 +33,9 @@ describe('recorded sessions', () => {
         const counts = [lines, records.length, graph.nodes.size, graph.edges.size, rejects.length];
         expect([path, told.get(path)]).toEqual([path, counts]);
         expect([path, graph.findings]).toEqual([path, []]);
+        total = [1, ...counts].map((count, at) => count + (total[at] ?? 0));
       }
+      expect([folder, totals.get(folder)]).toEqual([folder, total]);
     });
   }
 });
