@@ -11,10 +11,10 @@ import type { Engine } from './engine.ts';
 import { frameKinds } from './journal/frame.ts';
 import { rowsOf } from './session/key-row.ts';
 import { type KeyState, isDirty } from './session/key-state.ts';
-import type { OffsetRecord } from './session/offset-record.ts';
 import { recordOf } from './session/record-of.ts';
 import { type MarkPayload, encodeJson } from './journal/payloads.ts';
 import { finishRemovals } from './lifecycle/remove-key.ts';
+import { makeFolder } from './session/make-folder.ts';
 import { completeFinalise } from './lifecycle/finalise.ts';
 import { removeOtherGenerations } from './lifecycle/switch-generation.ts';
 import { quarantineKey, removeMarker, writeMarker } from './quarantine.ts';
@@ -26,29 +26,6 @@ const syncsAtOnce = 4;
 const keysAtOnce = 16;
 /** Writes of one transaction of the state store. */
 const rowsMax = 1000;
-
-/** Makes the session folder: generation file, offset record, and only then a log may follow (ING-125). */
-export async function makeFolder(engine: Engine, state: KeyState, guard: KeyGuard): Promise<void> {
-  const { files, records, options } = engine;
-  await files.makeFolder(state);
-  const opening: OffsetRecord = {
-    ...recordOf(state, { tenure: 0, sequence: 0 }, options.permit.generation),
-    offset: state.base,
-    log_end: state.base,
-    log_records: 0,
-    committed_records: 0,
-    totals: state.baseTotals,
-    seq: 0,
-    cursor: state.baseCursor,
-  };
-  await records.write(
-    state.key,
-    files.folderOf(state.key),
-    (current) => (current?.epoch === state.epoch ? current : opening),
-    { held: guard, overDamage: state.isRecordRetold },
-  );
-  state.hasFolder = true;
-}
 
 /**
  * Carries everything up to one instant into session files and state store, then advances the low-water mark (QFS-11). Interrupted anywhere, the

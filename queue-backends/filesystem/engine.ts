@@ -58,6 +58,8 @@ export interface FilesystemQueueOptions {
   readonly fsync: 'group' | 'none';
   /** When the log of a drained key is compacted (ING-813); as the default says where it is not given. */
   readonly compaction?: CompactionLimits;
+  /** `queue.archive`, asked each time: logs are kept, gzipped, when they go (D31). Never where it is not given. */
+  readonly isArchiving?: () => boolean;
   readonly lockWarnMs: number;
   /** Told before anything is written: the state store lacks what the journal's mark says it holds. */
   readonly onStateBehind?: (gap: StateGap) => Promise<void>;

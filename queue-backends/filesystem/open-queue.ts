@@ -20,7 +20,8 @@ import {
 } from '#queue';
 import type { Key } from '#record';
 import { append } from './append/append.ts';
-import { checkpoint, makeFolder } from './checkpoint.ts';
+import { checkpoint } from './checkpoint.ts';
+import { makeFolder } from './session/make-folder.ts';
 import { commit } from './commit.ts';
 import { createNeighbours } from './neighbours.ts';
 import { readLetters } from './session/dead-file.ts';

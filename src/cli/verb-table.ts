@@ -1,8 +1,16 @@
 import { deadTable, jobTable } from './dead-table.ts';
+import { parseDurationMs } from '#config';
+import { usage } from './errors.ts';
 import { graphCommands } from './graph-commands.ts';
 import { facts, plainText } from './print.ts';
 import { count, pageInput, paging, rowsOf, type VerbCommand } from './verb-command.ts';
 import { quarantineCommands } from './quarantine-table.ts';
+
+function olderThan(text: unknown): number {
+  const ms = typeof text === 'string' ? parseDurationMs(text) : undefined;
+  if (ms === undefined) throw usage({ problem: '--older-than wants a duration, such as 90d' });
+  return ms;
+}
 
 const statusCommands: readonly VerbCommand[] = [
   {
@@ -46,6 +54,46 @@ const statusCommands: readonly VerbCommand[] = [
         'dead',
         'worker',
       ]),
+  },
+  {
+    verb: 'sessions prune',
+    words: 'sessions prune',
+    summary:
+      'delete sessions whose last event is older than a time, oldest first; without --yes it only shows what would go',
+    options: [
+      ['--older-than <duration>', 'such as 90d; by the time of their events'],
+      ['--workspace <name>', 'only this workspace'],
+      ['--limit <n>', 'at most so many (default: 100)'],
+      ['--dry-run', 'only show what would go, as without --yes'],
+      ['--yes', 'really delete'],
+    ],
+    isDestructive: true,
+    hasDryRun: true,
+    isAct: true,
+    examples: [
+      'millrace sessions prune --older-than 90d',
+      'millrace sessions prune --older-than 90d --limit 1000 --yes --json',
+    ],
+    input: (options) => ({
+      older_than_ms: olderThan(options['olderThan']),
+      workspace: options['workspace'],
+      ...(options['limit'] === undefined ? {} : { limit: count(plainText(options['limit'])) }),
+      dry_run: options['yes'] !== true || options['dryRun'] === true,
+    }),
+    render: (answer) =>
+      [
+        answer['dry_run'] === true ? 'would go (say --yes):' : 'gone:',
+        rowsOf(answer, 'sessions', [
+          'workspace',
+          'session_id',
+          'last_event_at',
+          'accepted',
+          'dead',
+        ]),
+        'skipped:',
+        rowsOf(answer, 'skipped', ['workspace', 'session_id', 'code']),
+        answer['has_more'] === true ? 'there are more: run it again, or raise --limit' : '',
+      ].join('\n'),
   },
   {
     verb: 'vacuum',

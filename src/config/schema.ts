@@ -89,6 +89,12 @@ export const configSchema = {
     least: 65536,
     help: 'size of a journal segment',
   },
+  'queue.archive': {
+    kind: 'flag',
+    default: 'false',
+    help: 'keeps what logs lose when sessions end or are compacted, gzipped in the folders of their sessions',
+    isLive: true,
+  },
   'queue.max_bytes_per_key': {
     kind: 'size',
     default: '256MiB',

@@ -135,6 +135,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     graphId: graph.graphId,
     limits: queueSettings(config),
     fsync: config['queue.fsync'],
+    isArchiving: () => config['queue.archive'],
     compaction: compactionSettings(config),
     lockWarnMs: config['lock.warn_ms'],
     logHandlesMax: needs.logHandlesMax,

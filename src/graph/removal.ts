@@ -8,6 +8,13 @@ export interface RemovedSession {
   readonly session: string;
 }
 
+export interface QuietSession {
+  readonly workspace: string;
+  readonly session: string;
+  /** Time of its last event, RFC 3339 UTC. */
+  readonly lastAt: string;
+}
+
 export interface GraphRemovalCounts {
   /** Nodes that are gone; those that others speak of stay as stubs and do not count. */
   readonly nodes: number;
@@ -23,6 +30,12 @@ export interface GraphRemoval {
     readonly nodes: number;
     readonly objects: readonly string[];
   }>;
+  /** Sessions that wrote something and nothing since a time (RFC 3339 UTC), longest quiet first; undefined: of all workspaces. */
+  quiet(which: {
+    readonly before: string;
+    readonly limit: number;
+    readonly workspaces: readonly string[] | undefined;
+  }): Promise<readonly QuietSession[]>;
   /** Sessions below one, by parent edges, the session itself left out; nearest first. */
   descendants(session: Omit<RemovedSession, 'key'>): Promise<readonly string[]>;
   /**

@@ -37,6 +37,8 @@ export interface SessionRemoval {
     readonly session: string;
   }): Promise<readonly string[]>;
   survey(of: { readonly workspace: string; readonly session: string }): Promise<SessionTraces>;
+  /** Sessions of which nothing came since a time, longest quiet first. */
+  quiet: GraphRemoval['quiet'];
   /**
    * Rejects with SESSION_PENDING or SESSION_QUARANTINED, nothing changed; with what a store says when a later step fails: the sessions
    * stay shut then, and the deletion goes on by itself until it is done.
@@ -92,6 +94,10 @@ class Removal implements SessionRemoval {
 
   descendants(of: { readonly workspace: string; readonly session: string }) {
     return this.#needs.graph.descendants(of);
+  }
+
+  quiet(which: Parameters<GraphRemoval['quiet']>[0]): ReturnType<GraphRemoval['quiet']> {
+    return this.#needs.graph.quiet(which);
   }
 
   async survey(of: { readonly workspace: string; readonly session: string }) {

@@ -40,6 +40,7 @@ export interface LabQueueOptions {
   readonly graphId?: string;
   readonly fsync?: 'group' | 'none';
   readonly compaction?: CompactionLimits;
+  readonly isArchiving?: () => boolean;
   readonly onStateBehind?: FilesystemQueueOptions['onStateBehind'];
   readonly aroundLocks?: (table: KeyLocks) => KeyLocks;
 }
@@ -69,6 +70,7 @@ export function openLabQueue(options: LabQueueOptions = {}): Promise<FilesystemQ
     ...(options.onStateBehind === undefined ? {} : { onStateBehind: options.onStateBehind }),
     ...(options.aroundLocks === undefined ? {} : { aroundLocks: options.aroundLocks }),
     ...(options.compaction === undefined ? {} : { compaction: options.compaction }),
+    ...(options.isArchiving === undefined ? {} : { isArchiving: options.isArchiving }),
     lockWarnMs: 2000,
   });
 }

@@ -38,6 +38,7 @@ import { cypherVerb, graphCypherVerb } from './cypher-verbs.ts';
 import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
 import { sessionsDeleteVerb } from './session-delete-verb.ts';
+import { sessionsPruneVerb } from './session-prune-verb.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
 import { streamVerb } from './stream-verb.ts';
 import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './token-verbs.ts';
@@ -54,6 +55,7 @@ export const verbs: readonly Verb[] = [
   sessionsListVerb,
   sessionsShowVerb,
   sessionsDeleteVerb,
+  sessionsPruneVerb,
   sessionSummaryVerb,
   queriesListVerb,
   queriesShowVerb,

@@ -72,6 +72,34 @@ it('takes the sessions below it with it where it is asked to', async () => {
   expect(objectsOf(root)).toEqual([]);
 });
 
+it('prunes sessions by the age of their last event, and shows first what would go', async () => {
+  const at = ['--url', daemon.url];
+  const started = (session: string, timestamp: string): string =>
+    JSON.stringify({
+      event: 'session:start',
+      workspace: 'old',
+      data: { session_id: session, timestamp },
+    });
+  const today = new Date().toISOString();
+  await postLines(daemon.url, [
+    started('aged-2', '2020-01-02T00:00:00Z'),
+    started('aged-1', '2020-01-01T00:00:00Z'),
+    started('fresh', today),
+  ]);
+  await waitUntilIdle(daemon.url);
+  const words = ['sessions', 'prune', '--older-than', '365d', '--workspace', 'old', ...at];
+  const tried = await runJson<{ sessions: readonly { session_id: string }[] }>(...words);
+  expect(tried).toMatchObject({ dry_run: true, count: 2, skipped: [], has_more: false });
+  expect(tried.sessions.map(({ session_id }) => session_id)).toEqual(['aged-1', 'aged-2']);
+  expect((await runLine(...words, '--limit', '1')).out).toContain('there are more');
+  expect(await runJson(...words, '--yes')).toMatchObject({ dry_run: false, count: 2 });
+  expect(await runJson(...words)).toMatchObject({ count: 0 });
+  expect(await runJson('sessions', 'show', 'fresh', ...at)).toMatchObject({ accepted: 1 });
+  expect((await runLine('sessions', 'show', 'aged-1', ...at)).code).toBe(1);
+  expect((await runLine('sessions', 'prune', '--older-than', 'long', ...at)).code).toBe(2);
+  await runJson('sessions', 'delete', 'fresh', '--yes', ...at);
+});
+
 interface Given {
   readonly freed_bytes: number;
   readonly components: readonly { name: string; before: number; after: number }[];

@@ -48,7 +48,7 @@ const called = new Set<string>();
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
   .filter((name) =>
-    /^quarantine |^queue |^config |^sessions delete|^dead |^jobs |^audit |^stream$|cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
+    /^quarantine |^queue |^config |^sessions (delete|prune)$|^dead |^jobs |^audit |^stream$|cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
       name,
     ),
   );

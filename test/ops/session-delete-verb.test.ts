@@ -10,6 +10,12 @@ function quietRemoval(): SessionRemoval & { readonly removed: string[] } {
     removed,
     descendants: () => Promise.resolve(['below', 'never-posted']),
     survey: () => Promise.resolve({ nodes: 3, objects: 1 }),
+    quiet: ({ before, limit }) =>
+      Promise.resolve(
+        ['a', 'below', 'stub']
+          .slice(0, limit)
+          .map((session) => ({ workspace: 'w', session, lastAt: before })),
+      ),
     remove(sessions) {
       removed.push(...sessions.map(({ session }) => session));
       return Promise.resolve({ nodes: 3, edges: 2, objects: 1 });
@@ -35,6 +41,26 @@ async function withTwo(
     await fixture.close();
   }
 }
+
+describe('sessions prune', () => {
+  it('shows what would go, skips what waits or has no log, and says when there is more', () =>
+    withTwo(async ({ call }, removed) => {
+      const some = await call('sessions prune', { older_than_ms: 86_400_000, limit: 2 });
+      expect(some).toMatchObject({ dry_run: true, count: 0, has_more: true });
+      const all = await call('sessions prune', { older_than_ms: 86_400_000, dry_run: false });
+      expect(all).toMatchObject({ has_more: false, sessions: [] });
+      expect(all['skipped']).toEqual([
+        { workspace: 'w', session_id: 'a', code: 'SESSION_PENDING' },
+        { workspace: 'w', session_id: 'below', code: 'SESSION_PENDING' },
+        { workspace: 'w', session_id: 'stub', code: 'SESSION_UNKNOWN' },
+      ]);
+      expect(removed).toEqual([]);
+      const limited = { ...operator, workspaces: ['other'] };
+      await expect(
+        call('sessions prune', { older_than_ms: 86_400_000, workspace: 'w' }, limited),
+      ).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    }));
+});
 
 describe('sessions delete', () => {
   it('shows what would go, what stands against it, and touches nothing on a dry run', () =>

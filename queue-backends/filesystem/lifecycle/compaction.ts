@@ -12,6 +12,7 @@ import type { KeyState } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';
 import { asRetry, stopOnDamage } from '../with-state.ts';
 import { assertWriter } from '../writer.ts';
+import { archiveLog } from './archive-log.ts';
 import { keepDigests, keepDigestsAhead } from './keep-digests.ts';
 import {
   type GenerationStart,
@@ -83,6 +84,7 @@ async function switchOver(
   await engine.filler.fillNow(state, guard);
   await keepDigests(engine, state, state.committed);
   await engine.options.state.flush();
+  await archiveLog(engine, guard, state, state.committed);
   const old = startOf(state);
   const next = nextStart(state);
   const keptBytes = state.filledTo - next.base;

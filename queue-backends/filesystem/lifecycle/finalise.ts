@@ -16,6 +16,7 @@ import { recordOf } from '../session/record-of.ts';
 import { removeMarker } from '../quarantine.ts';
 import { asRetry, stopOnDamage } from '../with-state.ts';
 import { assertWriter } from '../writer.ts';
+import { archiveLog } from './archive-log.ts';
 import { keepDigests, keepDigestsAhead } from './keep-digests.ts';
 import { retireLetters } from './retire-letters.ts';
 
@@ -49,6 +50,7 @@ async function finaliseUnderGuard(
   if (!state.isFinalising) {
     if (!isDrained(state)) return 'late-lines';
     await stopOnDamage(engine, state, () => keepRow(engine, state));
+    await archiveLog(engine, guard, state, state.end);
     await failpoint('finalise:row-kept');
     await submitFinalise(engine, state);
     await failpoint('finalise:marked');

@@ -15,6 +15,7 @@ import { readStored } from '../session/stored-line.ts';
 import { markerName } from '../quarantine.ts';
 import type { JournalFacts } from './findings.ts';
 import { walkLines } from './walk-lines.ts';
+import { archivePattern } from '../lifecycle/archive-log.ts';
 
 export type RecordFacts =
   | { readonly status: 'missing' }
@@ -161,6 +162,7 @@ function sortNames(names: readonly string[]): SortedNames {
     else if (numbered?.[1] === 'log') logs.push(Number(numbered[2]));
     else if (numbered !== null) generations.push(Number(numbered[2]));
     else if (/^dead\.[A-Za-z0-9_-]+\.jsonl$/.test(name)) retired.push(name);
+    else if (archivePattern.test(name)) continue;
     else unknown.push(name);
   }
   return { logs, generations, retired, staging, evidence, unknown };

@@ -16,7 +16,7 @@ import type {
   QueryResult,
   WhichRows,
 } from '../store.ts';
-import type { GraphRemoval, GraphRemovalCounts, RemovedSession } from '../removal.ts';
+import type { GraphRemoval, GraphRemovalCounts, QuietSession, RemovedSession } from '../removal.ts';
 import { encodeGroup } from './encode-group.ts';
 import {
   decodeFailure,
@@ -181,6 +181,10 @@ class EmbeddedGraph implements EmbeddedGraphStore {
     const { workspace, session } = of;
     const found = await this.#threads.writer.call({ kind: 'descendants', workspace, session });
     return found as readonly string[];
+  }
+
+  async quiet(which: Parameters<GraphRemoval['quiet']>[0]): Promise<readonly QuietSession[]> {
+    return (await this.#threads.scans.call({ kind: 'quiet', which })) as readonly QuietSession[];
   }
 
   async remove(

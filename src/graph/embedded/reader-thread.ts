@@ -6,6 +6,7 @@ import { namedQuery } from '../queries/named-queries.ts';
 import { CypherReader } from './cypher-reader.ts';
 import { digestOf, exportChunks, statsOf } from './export-lines.ts';
 import { openForReading } from './open-database.ts';
+import { quietSessions } from './quiet-sessions.ts';
 import { unreferenced } from './object-references.ts';
 import { QueryRunner } from './run-query.ts';
 import { Snapshots } from './snapshots.ts';
@@ -80,6 +81,8 @@ function answer(
     }
     case 'cypher':
       return cypher.run(request.query, request.cancelled);
+    case 'quiet':
+      return quietSessions(database, request.which);
     case 'unreferenced':
       return unreferenced(database, request.objects);
     case 'digest':

@@ -1,7 +1,7 @@
 import { isMillraceError, messageOf, MillraceError, type Disposition } from '#base';
 import type { FenceMark } from '../fence-mark.ts';
 import type { Mutation } from '../mutation.ts';
-import type { RemovedSession } from '../removal.ts';
+import type { GraphRemoval, QuietSession, RemovedSession } from '../removal.ts';
 import type {
   AppliedRow,
   CypherQuery,
@@ -88,6 +88,7 @@ export type ReaderRequest =
       /** One 32-bit number, 1 once nobody waits for the answer any more. */
       readonly cancelled: SharedArrayBuffer;
     }
+  | { readonly kind: 'quiet'; readonly which: Parameters<GraphRemoval['quiet']>[0] }
   | { readonly kind: 'unreferenced'; readonly objects: readonly string[] }
   | { readonly kind: 'digest' }
   | { readonly kind: 'stats' }
@@ -103,6 +104,7 @@ export type ReaderAnswer =
   | GraphDigest
   | GraphStats
   | readonly string[]
+  | readonly QuietSession[]
   | number
   | Uint8Array
   | undefined;

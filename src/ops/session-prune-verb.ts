@@ -1,0 +1,109 @@
+import { Type } from 'typebox';
+import { isMillraceError } from '#base';
+import type { QuietSession } from '#graph';
+import { forbidden } from '#access';
+import type { KeyStatus } from '#queue';
+import { sessionDeleteUnsupported } from './errors.ts';
+import type { OpsContext } from './ops-context.ts';
+import { maySee, statusByIds } from './session-lookup.ts';
+import { type Caller, type Verb, defineVerb } from './verb.ts';
+
+/** Below this a running agent could be taken for an old session. */
+const olderThanMsMin = 60_000;
+const limitDefault = 100;
+const limitMax = 1000;
+
+const prunedRow = Type.Object({
+  workspace: Type.String(),
+  session_id: Type.String(),
+  last_event_at: Type.String(),
+  accepted: Type.Integer(),
+  dead: Type.Integer(),
+});
+
+export const sessionsPruneVerb: Verb = defineVerb({
+  name: 'sessions prune',
+  summary:
+    'delete the sessions whose last event is older than a time, oldest first; a dry run unless it is said otherwise',
+  effect: 'destroy',
+  scope: 'ops:write',
+  input: Type.Object(
+    {
+      older_than_ms: Type.Integer({ minimum: olderThanMsMin }),
+      workspace: Type.Optional(Type.String({ minLength: 1 })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limitMax })),
+      dry_run: Type.Optional(Type.Boolean()),
+    },
+    { additionalProperties: false },
+  ),
+  output: Type.Object({
+    dry_run: Type.Boolean(),
+    before: Type.String(),
+    count: Type.Integer(),
+    sessions: Type.Array(prunedRow),
+    /** Left as they are, and why. */
+    skipped: Type.Array(
+      Type.Object({ workspace: Type.String(), session_id: Type.String(), code: Type.String() }),
+    ),
+    /** There are more than the limit. */
+    has_more: Type.Boolean(),
+  }),
+  countOf: ({ dry_run, count }) => (dry_run ? 0 : count),
+  http: { method: 'POST', path: '/v1/sessions/prune' },
+  async run(context, input, caller) {
+    const { removal, clock } = context;
+    if (removal === undefined) throw sessionDeleteUnsupported({});
+    const { limit = limitDefault } = input;
+    const before = new Date(clock.now() - input.older_than_ms).toISOString();
+    const workspaces = workspacesOf(input.workspace, caller);
+    const found = await removal.quiet({ before, limit: limit + 1, workspaces });
+    const isDryRun = input.dry_run !== false;
+    const sessions = [];
+    const skipped = [];
+    for (const one of found.slice(0, limit)) {
+      const { workspace, session } = one;
+      const status = await statusByIds(context, workspace, session);
+      const code = await prune(context, status, isDryRun);
+      if (status === undefined || code !== undefined)
+        skipped.push({ workspace, session_id: session, code: code ?? 'SESSION_UNKNOWN' });
+      else sessions.push(rowOf(one, status));
+    }
+    const has_more = found.length > limit;
+    return { dry_run: isDryRun, before, count: sessions.length, sessions, skipped, has_more };
+  },
+});
+
+function workspacesOf(
+  workspace: string | undefined,
+  caller: Caller,
+): readonly string[] | undefined {
+  if (workspace === undefined) return caller.workspaces;
+  if (!maySee(caller, workspace))
+    throw forbidden({ reason: `this token may not use the workspace ${workspace}` });
+  return [workspace];
+}
+
+/** Undefined once it is gone, or would be; else the code of what stands against it: the others go on. */
+async function prune(
+  { removal }: OpsContext,
+  status: KeyStatus | undefined,
+  isDryRun: boolean,
+): Promise<string | undefined> {
+  if (status === undefined) return 'SESSION_UNKNOWN';
+  if (status.quarantine !== null) return 'SESSION_QUARANTINED';
+  if (status.pending > 0) return 'SESSION_PENDING';
+  if (isDryRun) return undefined;
+  const { key, workspace, session } = status;
+  try {
+    await removal?.remove([{ key, workspace, session }]);
+    return undefined;
+  } catch (error) {
+    // One that was posted to a moment ago is old no more.
+    if (isMillraceError(error) && error.code === 'SESSION_PENDING') return error.code;
+    throw error;
+  }
+}
+
+function rowOf({ workspace, session, lastAt }: QuietSession, { accepted, dead }: KeyStatus) {
+  return { workspace, session_id: session, last_event_at: lastAt, accepted, dead };
+}
