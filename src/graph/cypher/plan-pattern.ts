@@ -69,7 +69,10 @@ function planNode(node: (NodePattern & Named) | undefined, binding: Binding): St
   const id = idOf(node, binding);
   const equal = equalTo(node, binding);
   const slot = bind(node.name, binding);
-  const tests = [...nodeTests(node, binding), ...takeConditions(binding)];
+  // Whatever a scan of one label gives has that label.
+  const isLabelKnown = id === undefined && node.labels?.kind === 'name';
+  const untested = isLabelKnown ? { ...node, labels: undefined } : node;
+  const tests = [...nodeTests(untested, binding), ...takeConditions(binding)];
   if (id !== undefined) return { kind: 'by-id', slot, id, tests };
   return { kind: 'scan', slot, labels: certainLabels(node.labels), equal, tests };
 }
