@@ -64,14 +64,14 @@ async function drainOnce(engine: Engine, worker: Worker): Promise<RunEnd | 'more
 
 /**
  * The read found nothing, and that is a leaving worker's re-check as well; what came since, the registry has noted (ING-806). Of a session whose
- * end was handled the epoch ends now, here as after a respawn (ING-801…807).
+ * end was handled the epoch ends now, here as after a respawn (ING-801…807). Where an append came first (ING-803), its record may not be synced and
+ * so not be readable yet: reading again at once would find nothing for ever, and let no sync end. Its wake comes when it is there.
  */
-async function endOfLog(engine: Engine, worker: Worker): Promise<RunEnd | 'more'> {
+async function endOfLog(engine: Engine, worker: Worker): Promise<RunEnd> {
   worker.noteSuccess();
   engine.troubles.clear(worker.cause);
   if (worker.baseline?.cursor.terminal_seen === true) {
     const end = await engine.lifeCycle?.finalize(worker.key);
-    if (end === 'late-lines') return 'more';
     if (end === 'refused') return halt(worker, 'quarantined', 'its log is in quarantine');
     if (end === 'done') {
       // A session that comes back has other positions: its worker is armed anew.

@@ -4,7 +4,7 @@ import { createDrain, type Drain, type DrainOptions } from '#drain';
 import type { FencePermit } from '#fence';
 import type { GraphStore, GroupPart } from '#graph';
 import type { ObjectStore } from '#objects';
-import type { AppendInput } from '#queue';
+import type { AppendInput, LogLifeCycle } from '#queue';
 import type { Key } from '#record';
 import { seededChance } from '../support/chance.ts';
 import { fakeClock, type FakeClock } from '../support/clock.ts';
@@ -66,6 +66,7 @@ export interface FixtureOptions extends DrainOptions {
   readonly expectedGraphId?: string;
   readonly rootId?: string;
   readonly seed?: number;
+  readonly lifeCycle?: LogLifeCycle;
   /** Left to the test. */
   readonly isStarted?: boolean;
 }
@@ -84,6 +85,7 @@ export function openDrain(options: FixtureOptions = {}): DrainFixture {
     {
       queue,
       ledger: queue,
+      ...(options.lifeCycle === undefined ? {} : { lifeCycle: options.lifeCycle }),
       graph: faultyGraph(graph, faults),
       objects: memoryObjects(world.objects, faults),
       permit,
