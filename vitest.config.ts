@@ -12,6 +12,7 @@ const heavy = [
   'test/e2e/failpoints.test.ts',
   'test/e2e/few-descriptors.test.ts',
   'test/e2e/kill-respawn.test.ts',
+  'test/e2e/operations-docs.test.ts',
   'test/e2e/queue-*.test.ts',
   'test/e2e/recovery.test.ts',
   'test/e2e/session-delete.test.ts',
