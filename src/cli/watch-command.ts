@@ -1,9 +1,10 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isMillraceError, messageOf, type Clock } from '#base';
 import { parseDurationMs } from '#config';
 import { withDaemonOptions, withExamples, type CommandContext } from './command.ts';
-import { usage } from './errors.ts';
+import { inputUnreadable, usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
 import { followFile, hasNews, type Followed, type FollowOptions } from './follow-file.ts';
 import { askEventLimit, formatOf } from './post-command.ts';
@@ -84,8 +85,10 @@ async function watchFolders(
       folders.map((folder) => resolve(folder)),
       { client, options, onFollowed, signal },
     );
-  if (flags.once === true) await look();
-  else
+  if (flags.once === true) {
+    refuseMissing(folders);
+    await look();
+  } else
     await lookUntilStopped(folders, {
       look,
       pollMs,
@@ -95,6 +98,12 @@ async function watchFolders(
   const words = `${total.lines} lines: ${total.queued} stored, ${total.duplicates} known already, ${total.rejected} refused`;
   printer.out(context.isJson ? JSON.stringify(total, null, 2) : words);
   return exitCodes.done;
+}
+
+/** A folder that is not there may come while it is waited for; in one look it is a mistake. */
+function refuseMissing(folders: readonly string[]): void {
+  const path = folders.find((folder) => statSync(folder, { throwIfNoEntry: false }) === undefined);
+  if (path !== undefined) throw inputUnreadable({ path, reason: 'there is no such folder' });
 }
 
 interface Look {
@@ -136,7 +145,7 @@ async function lookUntilStopped(
   const onSignal = (): void => stop.abort();
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  const hints = openWatchHints(folders, (error) =>
+  const hints = await openWatchHints(folders, (error) =>
     onTrouble(`no hints of changes (${error.message}): the listing finds them`),
   );
   const stopped = new Promise<void>((resolve) => {

@@ -1,5 +1,3 @@
-import { watch } from 'chokidar';
-
 /** Wakes whoever waits when something below the folders changed. A hint: what is missed is found by the next listing. */
 export interface WatchHints {
   /** Resolves at the next change, or at the one that nobody has waited for yet. */
@@ -10,10 +8,12 @@ export interface WatchHints {
 }
 
 /** `onTrouble` is told when the system watches no more folders; listing goes on. */
-export function openWatchHints(
+export async function openWatchHints(
   folders: readonly string[],
   onTrouble: (error: Error) => void,
-): WatchHints {
+): Promise<WatchHints> {
+  // Loaded here alone: every other verb would pay for it at its start.
+  const { watch } = await import('chokidar');
   const watcher = watch([...folders], { ignoreInitial: true });
   let hasChanged = false;
   let wake: (() => void) | undefined;

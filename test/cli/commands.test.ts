@@ -178,6 +178,8 @@ describe('posting', () => {
     const [first, second] = [await runJson(...words, ...at()), await runJson(...words, ...at())];
     expect(first).toMatchObject({ files: 2, queued: 0, duplicates: 6 });
     expect(second).toMatchObject({ files: 0, queued: 0, duplicates: 0 });
+    const absent = await runLine('watch', join(folder, 'absent'), '--once', ...at());
+    expect([absent.code, absent.err]).toEqual([1, expect.stringContaining('INPUT_UNREADABLE')]);
   });
 
   it('says which file cannot be read', async () => {

@@ -182,7 +182,7 @@ describe('watch', () => {
 
   it('is woken by a change, where the system tells of it', async () => {
     writeFileSync(session(), `${row(1)}\n`);
-    const hints = openWatchHints([folder], () => undefined);
+    const hints = await openWatchHints([folder], () => undefined);
     await hints.ready;
     appendFileSync(session(), `${row(2)}\n`);
     await hints.next();

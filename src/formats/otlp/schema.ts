@@ -1,4 +1,5 @@
-import protobuf from 'protobufjs/light.js';
+import { createRequire } from 'node:module';
+import type protobuf from 'protobufjs/light.js';
 
 /** The parts of opentelemetry-proto 1.x and google.rpc that a receiver of spans and log records needs; field numbers as published. */
 const keyed = { attributes: { rule: 'repeated', type: 'KeyValue', id: 1 } } as const;
@@ -120,10 +121,16 @@ const descriptor = {
   },
 };
 
-const root = protobuf.Root.fromJSON(descriptor);
+let root: protobuf.Root | undefined;
 
 export type MessageName = 'TracesRequest' | 'LogsRequest' | 'Response' | 'RpcStatus';
 
+/** The decoder is loaded with the first message: every start of a program would pay for it, and few need it. */
 export function messageType(name: MessageName): protobuf.Type {
+  root ??= decoder().Root.fromJSON(descriptor);
   return root.lookupType(name);
+}
+
+function decoder(): typeof protobuf {
+  return createRequire(import.meta.url)('protobufjs/light.js') as typeof protobuf;
 }
