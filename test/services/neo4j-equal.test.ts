@@ -7,14 +7,14 @@ import { copyGraph, namedQueries, type GraphStore, type GroupPart } from '#graph
 import { openCopySource, openCopyTarget } from '#graph/embedded';
 import { openNeo4jCopySource, openNeo4jCopyTarget } from '#graph/neo4j';
 import { encodeKey } from '#record';
-import { node, part, permit, time } from '../contract/graph/harness.ts';
+import { edge, node, part, permit, time } from '../contract/graph/harness.ts';
 import { dataFolder, translateSample } from '../formats/translate-file.ts';
 import { openTestGraph } from '../graph/embedded-harness.ts';
 import { withoutDuplicates } from '../handlers/sample-events.ts';
 import { cypherParameters, cypherRows, cypherValues } from '../support/cypher-tables.ts';
 import { cutGroups, foldLogs } from '../support/graph-fixtures.ts';
 import { copyParts } from '../graph/copy-parts.ts';
-import { emptyNeo4j, neo4jUri, openTestNeo4j } from './neo4j-plug.ts';
+import { emptyNeo4j, neo4jUri, openTestNeo4j, runRaw } from './neo4j-plug.ts';
 import { questions } from './cypher-questions.ts';
 
 const never = new AbortController().signal;
@@ -218,6 +218,33 @@ describe('keys that write at once', () => {
     for (const name of names)
       await Promise.all(halves(name).map((one) => server.apply(permit, [one])));
     expect(await server.digest()).toEqual(await embedded.digest());
+  });
+
+  it('make one node of one that 50 sessions speak of at once (SC-040, SC-041)', async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const id = `shared-${round}`;
+      const groups = Array.from({ length: 50 }, (_, at) => [
+        part(`m${at}`, [[edge(`m${at}`, 'NEXT', id)]], { workspace: `twins-${round}` }),
+      ]);
+      for (const group of groups) await embedded.apply(permit, group);
+      await Promise.all(groups.map((group) => server.apply(permit, group)));
+    }
+    expect(await server.digest()).toEqual(await embedded.digest());
+  });
+
+  it('are refused where the database has lost its constraints and twins came in; without twins they are made again (SC-040)', async () => {
+    await server.close();
+    const names = 'SHOW CONSTRAINTS YIELD name WHERE name = "millrace_node" RETURN name';
+    await runRaw('DROP CONSTRAINT millrace_node');
+    server = await openTestNeo4j();
+    expect(await runRaw(names)).toHaveLength(1);
+    await server.close();
+    await runRaw('DROP CONSTRAINT millrace_node');
+    await runRaw("UNWIND [1, 2] AS x CREATE (:Node:Twin {workspace: 'w', node_id: 'twin'})");
+    await expect(openTestNeo4j()).rejects.toThrow(/GRAPH_UNAVAILABLE|graph does not answer/);
+    await runRaw('MATCH (n:Twin) DELETE n');
+    server = await openTestNeo4j();
+    expect(await runRaw(names)).toHaveLength(1);
   });
 
   it('name a concept, and forget it, side by side (ING-615, ING-616)', async () => {

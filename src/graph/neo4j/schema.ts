@@ -26,6 +26,10 @@ const migrations: readonly (readonly string[])[] = [
   ],
 ];
 
+const constraintNames = migrations
+  .flat()
+  .flatMap((text) => /^CREATE CONSTRAINT (\w+)/.exec(text)?.[1] ?? []);
+
 export interface OpenedGraph {
   readonly graphId: string;
   readonly spillBytes: number;
@@ -62,7 +66,7 @@ export async function prepareDatabase(
       version: BigInt(neo4jFormatVersion),
     };
     await link.write((tx) => tx.run(statement(makeGraph, parameters)), options.timeoutMs);
-  }
+  } else if (!(await isConstrained(link))) await applyMigrations(link, 0);
   const [row] = await link.read((tx) => tx.run(statement(readGraph)), options.timeoutMs);
   return { graphId: String(row?.['graphId']), spillBytes: Number(row?.['spillBytes']) };
 }
@@ -70,6 +74,13 @@ export async function prepareDatabase(
 /** Constraints and indexes of every version after `found`. */
 export async function applyMigrations(link: Neo4jLink, found: number): Promise<void> {
   for (const texts of migrations.slice(found)) for (const text of texts) await link.alone(text);
+}
+
+/** Without its constraints a database would take twins; they are made again, and where there are twins already that fails (SC-040). */
+async function isConstrained(link: Neo4jLink): Promise<boolean> {
+  const rows = await link.alone('SHOW CONSTRAINTS YIELD name');
+  const names = new Set(rows.map(({ name }) => name));
+  return constraintNames.every((name) => names.has(name));
 }
 
 /** Refuses a server that is too old. */
