@@ -35,7 +35,11 @@ interface Report {
 const suites: readonly ServiceSuite[] = [
   {
     needs: 'a browser (chromium)',
-    files: ['test/services/console.test.ts', 'test/services/console-desk.test.ts'],
+    files: [
+      'test/services/console.test.ts',
+      'test/services/console-desk.test.ts',
+      'test/services/console-quarantine.test.ts',
+    ],
     missing: cannotBrowse,
   },
   {
