@@ -14,14 +14,14 @@ import {
   positionStale,
 } from '#queue';
 import { type Cursor, type Key, type Position, parseLine, parsePosition } from '#record';
-import { readLetters } from './session/dead-file.ts';
+import { readLetterLines, readLetters } from './session/dead-file.ts';
 import { settleDuplicates, submitWithoutRecords } from './append/duplicates.ts';
 import { type Engine, noteBacklog } from './engine.ts';
 import { completeFinalise } from './lifecycle/finalise.ts';
 import { refuseShut } from './lifecycle/refuse-shut.ts';
 import { frameKinds } from './journal/frame.ts';
 import { type KeyState, dirty, passDead, positionOf } from './session/key-state.ts';
-import { letterIdAt, outcomeSince, takeLetter } from './session/letters.ts';
+import { isOutcome, letterIdAt, outcomeSince, takeLetter } from './session/letters.ts';
 import { freshState } from './session/fresh-key.ts';
 import { loadState } from './session/load-key.ts';
 import {
@@ -179,9 +179,11 @@ async function deadLinesOf(
   letters: readonly DeadLetterInput[],
 ): Promise<DeadLines> {
   if (letters.length === 0) return { lines: [], passedDead: 0, discarded: 0 };
-  const known = new Map(
-    (await readLetters(engine, state.key, state)).map((letter) => [letter.id, letter]),
-  );
+  const known = letters.some((letter) => 'discarded' in letter)
+    ? new Map((await readLetters(engine, state.key, state)).map((letter) => [letter.id, letter]))
+    : new Map<string, DeadLetterRecord>();
+  state.letterStarts ??= await startsOf(engine, state);
+  const starts = state.letterStarts;
   const ts = new Date(engine.options.clock.now()).toISOString();
   const lines: (DeadLine | OutcomeLine)[] = [];
   let passedDead = 0;
@@ -199,9 +201,19 @@ async function deadLinesOf(
     const line = deadLineOf(state, letter, ts);
     if (line.pos_start >= state.committed) passedDead += 1;
     // Idempotent by (epoch, start): a position that is dead already adds nothing (ING-718).
-    if (!known.has(line.id)) lines.push(line);
+    if (!starts.has(line.pos_start)) lines.push(line);
   }
   return { lines, passedDead, discarded };
+}
+
+/** Read once and kept up by `takeLetter`: a session of thousands of letters would read them all again for each one more. */
+async function startsOf(engine: Engine, state: KeyState): Promise<Set<number>> {
+  const lines = [...(await readLetterLines(engine, state)), ...state.newDead];
+  return new Set(
+    lines.flatMap((line) =>
+      isOutcome(line) || line.epoch !== state.epoch ? [] : [line.pos_start],
+    ),
+  );
 }
 
 function discardOf(

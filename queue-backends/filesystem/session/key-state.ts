@@ -161,6 +161,8 @@ export interface KeyState {
   unparsedLetters: number;
   /** Letters and outcomes that the dead-letter file does not hold yet. */
   newDead: (DeadLine | OutcomeLine)[];
+  /** Where the letters of this epoch begin, settled ones too; undefined until the first commit with a letter has asked. */
+  letterStarts: Set<number> | undefined;
   /** Letters whose outcome is on its way: a second one waits for it (ING-714). */
   readonly settling: Map<string, Flight>;
   /** What the offset record on disk contains. */
@@ -247,6 +249,7 @@ export function newKeyState(
     lastClear: null,
     unparsedLetters: 0,
     newDead: [],
+    letterStarts: undefined,
     settling: new Map(),
     counted: { tenure: 0, sequence: 0 },
     floor: 0,

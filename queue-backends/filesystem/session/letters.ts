@@ -24,6 +24,7 @@ export function outcomeSince(state: KeyState, id: string): OutcomeLine['kind'] |
 /** A durable letter or outcome: it waits for the dead-letter file, and the index of ids follows it. */
 export function takeLetter(engine: Engine, state: KeyState, line: DeadLine | OutcomeLine): void {
   state.newDead.push(line);
+  if (!isOutcome(line) && line.epoch === state.epoch) state.letterStarts?.add(line.pos_start);
   engine.deadKeys.note(state.key, state.totals.dead);
   indexLetter(engine, state, line);
 }

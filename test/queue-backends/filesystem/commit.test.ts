@@ -8,6 +8,7 @@ import {
   discard,
   drain,
   kill,
+  letterFor,
   numbered,
   pendingNumbers,
   statuses,
@@ -21,6 +22,38 @@ const key = testKey();
 function reordered(cursor: Cursor): Cursor {
   return Object.fromEntries(Object.entries(cursor).toReversed()) as unknown as Cursor;
 }
+
+describe('a session of many dead letters', () => {
+  it('has its letters read once, not for each letter more, and takes none twice (ING-718)', () =>
+    withPlace(async (place) => {
+      const { disk } = place;
+      let reads = 0;
+      place.disk = {
+        ...disk,
+        readFile(path) {
+          if (path.endsWith('dead.jsonl')) reads += 1;
+          return disk.readFile(path);
+        },
+      };
+      const queue = await place.open();
+      await append(queue, ...numbered('s', 0, 60));
+      const bury = async (): Promise<void> => {
+        const { items } = await queue.readBatch(key, { records: 1, bytes: 1 });
+        const [one] = items;
+        if (one === undefined) throw new Error('a record is left');
+        await queue.deadLetter(key, [letterFor(one)], one.after, cursorAt(0));
+      };
+      await bury();
+      await queue.checkpoint();
+      const before = reads;
+      for (let n = 1; n < 60; n += 1) await bury();
+      expect(reads - before).toBeLessThan(5);
+      await assertBooks(queue, { accepted: 60, dead: 60, pending: 0 });
+      await queue.checkpoint();
+      const letters = await queue.readDeadLetters(key);
+      expect(new Set(letters.map(({ id }) => id)).size).toBe(60);
+    }));
+});
 
 describe('a commit at the committed position', () => {
   it('is done already with an equal cursor, whatever the order of its members (ING-210)', () =>
