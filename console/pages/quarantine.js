@@ -20,7 +20,7 @@ import { needs } from '../who.js';
 
 /** @type {Record<string, { title: string, danger: boolean }>} */
 const words = {
-  keep: { title: 'Keep it stopped', danger: false },
+  keep: { title: 'Its files were put right: go on with them', danger: false },
   'offset-from-preserved': { title: 'Take a preserved position', danger: false },
   'restart-log': { title: 'Drain its log from the beginning', danger: false },
   'pass-over': { title: 'Pass over the damaged ranges', danger: true },
@@ -221,10 +221,20 @@ async function take(found, mode, load) {
   const body = { workspace: found.workspace, mode };
   const would = await act('POST', path, { ...body, dry_run: true });
   const isLoss = mode === 'skip-to-end' || mode === 'pass-over';
+  /** @type {{ name: string }[]} */
+  const preserved = mode === 'offset-from-preserved' ? found.preserved : [];
+  const file = h(
+    'select',
+    null,
+    preserved.map(({ name }) => h('option', { value: name }, name)),
+  );
   const sure = await confirmAct({
     title: words[mode]?.title ?? mode,
     body: [
       h('p', null, would.effect),
+      preserved.length === 0
+        ? null
+        : h('label.field', null, h('span', null, 'Preserved file'), file),
       facts([
         ['Records that become dead letters', count(would.dead_records)],
         ['Records that wait', count(would.pending)],
@@ -242,7 +252,11 @@ async function take(found, mode, load) {
     ...(isLoss ? { word: found.key } : {}),
   });
   if (!sure) return;
-  const done = await act('POST', path, { ...body, confirm: found.key });
+  const done = await act('POST', path, {
+    ...body,
+    confirm: found.key,
+    ...(preserved.length === 0 ? {} : { file: file.value }),
+  });
   say(`Done: ${plural(done.dead_records, 'record')} became dead letters`);
   await load();
 }
