@@ -16,6 +16,7 @@ export interface Guard {
 }
 
 const drainMutants = 'test/drain/mutants.test.ts';
+const journal = 'test/mutants/journal-guards.test.ts';
 const small = 'test/mutants/small-guards.test.ts';
 const experiments = 'test/lab/experiments.test.ts';
 const broken = 'test/contract/self/broken-queues.test.ts';
@@ -132,11 +133,11 @@ export const guards: readonly Guard[] = [
     ),
     at('src/lab/races/lock-race.ts', 'an await between the look-up of the table and the insert'),
   ),
-  open(
+  of(
     'G17',
     'the interface against its list',
-    'no mutant: two lists are compared, member by member',
     'test/queue/protocol.test.ts',
+    at('test/queue/protocol.test.ts', 'a pass over dead letters becomes a member (ING-T17)'),
   ),
   of(
     'G18',
@@ -168,11 +169,11 @@ export const guards: readonly Guard[] = [
     stopped,
     at(stopped, 'The lock of a root as an administrator might take it away'),
   ),
-  open(
+  of(
     'G22',
     'torn tail, then append',
-    'no mutant yet: recovery without a check of the tail',
-    'test/crash/filesystem-queue.test.ts',
+    journal,
+    at(journal, 'a frame is taken without a look at its checksum (ING-T22)'),
   ),
   of('G23', 'finalise against a late append', endingsRace, at(endingsRace, withoutLock)),
   of(
@@ -279,17 +280,18 @@ export const guards: readonly Guard[] = [
     endingsRace,
     at(endingsRace, 'Defect (ING-T39): an epoch begins with an empty cursor'),
   ),
-  open(
+  of(
     'G40',
     'sync fails, then that of its ABANDON',
-    'no mutant yet: ABANDON that names the last segment only',
-    'test/crash/filesystem-faults.test.ts',
+    journal,
+    at(journal, 'ABANDON names the last segment only (ING-T40)'),
   ),
-  open(
+  of(
     'G41',
     'quarantined key while the journal wraps',
-    'no mutant yet: mark moved before the copies are synced',
-    'test/crash/unwritable-key.test.ts',
+    journal,
+    at(journal, 'the mark moves before the copies are synced (ING-T41)'),
+    at(journal, 'copies get sequence numbers of their own (ING-T41)'),
   ),
   of(
     'G42',
@@ -314,11 +316,11 @@ export const guards: readonly Guard[] = [
       'is told from one whose graph is of an earlier instant than its journal (ING-T44)',
     ),
   ),
-  open(
+  of(
     'G45',
     'new tenure beside a stopped daemon',
-    'no mutant yet: writing on in a segment of another tenure',
-    stopped,
+    journal,
+    at(journal, 'a group is answered without a look at the lease row (ING-T45)'),
   ),
   of(
     'G46',

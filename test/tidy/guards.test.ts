@@ -3,7 +3,7 @@ import { guards } from '../mutants/guard-table.ts';
 import { listFiles, readText } from './source-tree.ts';
 
 /** Guards without a mutant, by now: the number may fall and never rise (ING-T00). */
-const missingMax = 8;
+const missingMax = 3;
 
 const files = new Set(listFiles('test', 'src'));
 
