@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type * as afterFailureModule from '../../src/drain/after-failure.ts';
+import type { AppendInput } from '#queue';
+import type * as readBatchModule from '../../src/drain/read-batch.ts';
+import type { Worker } from '../../src/drain/worker.ts';
 import type * as fixtureModule from './drain-fixture.ts';
 
 /** What a failing read does, wherever in a worker's life it stands; and drains with one defect each, on which these checks turn red (ING-T00). */
@@ -70,11 +73,87 @@ const passes: Guard = async (fixtures) => {
   expect({ quarantine, pending, dead }).toEqual({ quarantine: undefined, pending: 0, dead: 0 });
 };
 
+/** Damage that no read has met until `begins`: what the worker that meets it makes of it within a minute. */
+async function damagedSince(
+  { openDrain }: Fixtures,
+  records: readonly AppendInput[],
+  begins: 'the last commit' | 'the worker idles',
+): Promise<{ readonly tries: number; readonly quarantine: string | undefined }> {
+  const { recordCorrupt } = await import('#queue');
+  let tries = 0;
+  let isDamaged = false;
+  const fixture = openDrain({
+    settings: { idleExitMs: 5_000 },
+    faults: {
+      afterCommit() {
+        isDamaged ||= begins === 'the last commit';
+      },
+      beforeRead(read) {
+        if (!isDamaged) return;
+        tries += 1;
+        throw recordCorrupt({ key: read, place: '0…9', reason: 'its checksum does not match' });
+      },
+    },
+  });
+  try {
+    await fixture.post(...records);
+    if (begins === 'the worker idles') {
+      await fixture.drained();
+      isDamaged = true;
+    }
+    await fixture.clock.advance(60_000);
+    const status = await fixture.queue.keyStatus(key);
+    return { tries, quarantine: status?.quarantine?.code };
+  } finally {
+    await fixture.close();
+  }
+}
+
+const once = { tries: 1, quarantine: 'RECORD_CORRUPT' };
+
+const stopsBeforeItLeaves: Guard = async (fixtures) => {
+  expect(await damagedSince(fixtures, fixtures.notes('a', 3), 'the worker idles')).toEqual(once);
+};
+
+const stopsBehindTheEnd: Guard = async (fixtures) => {
+  const { note } = fixtures;
+  const records = [note('a', 0), note('a', 1, {}, 'session:end')];
+  expect(await damagedSince(fixtures, records, 'the last commit')).toEqual(once);
+};
+
+/** A read beside the one place: what fails there reaches the worker without its class, as from a call that nobody answers for. */
+function readBeside(isHere: (worker: Worker) => boolean): (real: object) => object {
+  return (real) => ({
+    async readBatch(...[engine, worker]: Parameters<typeof readBatchModule.readBatch>) {
+      const { readBatch } = real as typeof readBatchModule;
+      if (!isHere(worker)) return readBatch(engine, worker);
+      try {
+        return await readBatch(engine, worker);
+      } catch (error) {
+        throw new Error(String(error), { cause: error });
+      }
+    },
+  });
+}
+
 const mutants: readonly {
   readonly defect: string;
   readonly guard: Guard;
+  readonly module?: string;
   readonly change: (real: typeof afterFailureModule) => object;
 }[] = [
+  {
+    defect: 'the re-check before a worker leaves reads beside the one place (T05)',
+    guard: stopsBeforeItLeaves,
+    module: 'read-batch',
+    change: readBeside(({ isLeaving }) => isLeaving),
+  },
+  {
+    defect: 'what stands behind the end of a session is read beside the one place (T06)',
+    guard: stopsBehindTheEnd,
+    module: 'read-batch',
+    change: readBeside(({ baseline }) => baseline?.cursor.terminal_seen === true),
+  },
   {
     defect: 'damage is tried again and again (T05, T06)',
     guard: stopsOnce,
@@ -99,7 +178,7 @@ async function freshFixtures(): Promise<Fixtures> {
 }
 
 afterEach(() => {
-  vi.doUnmock('../../src/drain/after-failure.ts');
+  for (const module of ['after-failure', 'read-batch']) vi.doUnmock(`../../src/drain/${module}.ts`);
 });
 
 describe('a read that meets damage', () => {
@@ -113,9 +192,17 @@ describe('a read that meets damage', () => {
     await passes(await freshFixtures());
   });
 
-  for (const { defect, guard, change } of mutants)
+  it('before a worker leaves stops its key once (ING-406, T05)', async () => {
+    await stopsBeforeItLeaves(await freshFixtures());
+  });
+
+  it('behind the end of a session stops its key once (ING-406, T06)', async () => {
+    await stopsBehindTheEnd(await freshFixtures());
+  });
+
+  for (const { defect, guard, module = 'after-failure', change } of mutants)
     it(`finds a drain in which ${defect}`, async () => {
-      vi.doMock('../../src/drain/after-failure.ts', async (original) => {
+      vi.doMock(`../../src/drain/${module}.ts`, async (original) => {
         const real = await original<typeof afterFailureModule>();
         return { ...real, ...change(real) };
       });
