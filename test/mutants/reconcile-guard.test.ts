@@ -48,6 +48,6 @@ describe('a pass over dead letters beside 50 live workers', () => {
       };
       return { ...real, reconcileDead };
     });
-    expect(await race()).toBe('x');
+    expect(await race()).toMatch(/applied|set back/);
   });
 });
