@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import {
   configInvalid,
@@ -61,7 +62,11 @@ function check({ printer, isJson, environment }: CommandContext, flags: ServeFla
   }
   const isWell = problems.length === 0;
   if (isJson) printer.out(JSON.stringify({ ok: isWell, file, problems }, null, 2));
-  else if (isWell) printer.out(`ok: ${file}`);
+  else if (isWell && existsSync(file)) printer.out(`ok: ${file}`);
+  else if (isWell)
+    printer.out(
+      `ok: ${file} is not there, so every setting has its default or what flags and environment say`,
+    );
   else
     for (const { key, origin, problem } of problems) printer.out(`${origin}: ${key}: ${problem}`);
   return Promise.resolve(isWell ? exitCodes.done : exitCodes.refused);

@@ -115,7 +115,11 @@ async function checkOpenFiles(disk: Disk): Promise<Finding[]> {
 function checkConfig({ config, origins }: LoadedConfig): Finding[] {
   const changed = Object.values(origins).filter((origin) => origin !== 'default').length;
   const findings: Finding[] = [
-    { check: 'config', result: 'ok', detail: `valid, ${changed} settings differ in origin` },
+    {
+      check: 'config',
+      result: 'ok',
+      detail: `valid, ${changed === 1 ? '1 setting is' : `${changed} settings are`} given by file, environment or flags`,
+    },
   ];
   if (config['queue.fsync'] === 'none')
     findings.push({

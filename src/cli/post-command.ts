@@ -92,7 +92,12 @@ function filesOf(paths: readonly string[], printer: Printer): readonly string[] 
     const onTrouble = (where: string, error: Error): void => {
       printer.err(`cannot read ${where}: ${error.message}`);
     };
-    return listWatched([path], onTrouble).map((file) => file.path);
+    const found = listWatched([path], onTrouble).map((file) => file.path);
+    if (found.length === 0)
+      printer.err(
+        `${path}: no .jsonl file lies below it; name files with other endings one by one`,
+      );
+    return found;
   });
 }
 

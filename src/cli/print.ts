@@ -106,6 +106,8 @@ export function facts(value: Readonly<Record<string, unknown>>, indent = ''): st
         return `${indent}${name.padEnd(width)}  none`;
       if (Array.isArray(member))
         return `${indent}${name}\n${member.map((one) => `${indent}  - ${cellText(one, lastCharactersMax)}`).join('\n')}`;
+      if (member !== null && typeof member === 'object' && Object.keys(member).length === 0)
+        return `${indent}${name.padEnd(width)}  none`;
       if (member !== null && typeof member === 'object')
         return `${indent}${name}\n${facts(member as Readonly<Record<string, unknown>>, `${indent}  `)}`;
       return `${indent}${name.padEnd(width)}  ${cellText(member, lastCharactersMax)}`;

@@ -12,6 +12,12 @@ function olderThan(text: unknown): number {
   return ms;
 }
 
+/** What the answer holds for the predecessor's clients alone is the same told twice to people; `--json` keeps it. */
+function withoutPredecessors(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const twice = ['server_version', 'active_sessions', 'neo4j_connected', 'metrics'];
+  return Object.fromEntries(Object.entries(answer).filter(([name]) => !twice.includes(name)));
+}
+
 const statusCommands: readonly VerbCommand[] = [
   {
     verb: 'status',
@@ -19,7 +25,7 @@ const statusCommands: readonly VerbCommand[] = [
     summary:
       'the books of the daemon: accepted, applied, pending, dead, residual, and what is degraded',
     examples: ['millrace status', 'millrace status --json'],
-    render: (answer) => facts(answer),
+    render: (answer) => facts(withoutPredecessors(answer)),
   },
   {
     verb: 'sessions list',

@@ -42,6 +42,7 @@ export async function verifyRoot(options: VerifyRootOptions): Promise<RootVerifi
   try {
     return await verify(options);
   } catch (error) {
+    if (verifyImpossible.is(error)) throw error;
     const isOurs = isMillraceError(error) && error.disposition === 'fatal';
     if (!isOurs && platformCode(error) === undefined) throw error;
     throw verifyImpossible({ root: path, reason: messageOf(error) }, error);

@@ -1,5 +1,6 @@
 import { constants, open, type Dirent, type Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Disk, DiskEntry, DiskStat } from './disk.ts';
 import { nodeFile } from './node-file.ts';
 import { platformCode } from './platform-error.ts';
@@ -31,7 +32,7 @@ export function nodeDisk(): Disk {
       await unlessAbsent(fs.rmdir(path));
     },
     async makeDirectory(path) {
-      await fs.mkdir(path, { recursive: true, mode: directoryMode });
+      await makeTree(path);
     },
     async readDirectory(path) {
       const entries = await unlessAbsent(fs.readdir(path, { withFileTypes: true }));
@@ -48,6 +49,32 @@ export function nodeDisk(): Disk {
       return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
     },
   };
+}
+
+/**
+ * Makes a folder and what lacks above it. Not `recursive` of Node.js: where a file system answers ENOENT below a folder that is there (`/proc`),
+ * that tries for ever, and no signal ends it.
+ */
+async function makeTree(path: string): Promise<void> {
+  try {
+    await fs.mkdir(path, { mode: directoryMode });
+  } catch (error) {
+    const stats = await unlessAbsent(fs.stat(path));
+    if (stats?.isDirectory() === true) return;
+    const parent = dirname(path);
+    if (platformCode(error) !== 'ENOENT' || parent === path) throw error;
+    await makeTree(parent);
+    await makeLeaf(path);
+  }
+}
+
+/** Its parent is there now; somebody else may have made it meanwhile. */
+async function makeLeaf(path: string): Promise<void> {
+  try {
+    await fs.mkdir(path, { mode: directoryMode });
+  } catch (error) {
+    if (platformCode(error) !== 'EEXIST') throw error;
+  }
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -182,6 +182,21 @@ describe('posting', () => {
     expect([absent.code, absent.err]).toEqual([1, expect.stringContaining('INPUT_UNREADABLE')]);
   });
 
+  it('says so where a folder has no file that it takes', async () => {
+    const bare = join(folder, 'bare');
+    await mkdir(bare);
+    await writeFile(join(bare, 'spans.json'), '{}');
+    const ran = await runLine('post', bare, ...at());
+    expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('no .jsonl file lies below')]);
+  });
+
+  it('tells people the books once, and keeps for programs what only the predecessor had', async () => {
+    const text = (await runLine('status', ...at())).out;
+    expect(text).toContain('accepted');
+    expect(text).not.toContain('neo4j_connected');
+    expect(await runJson('status', ...at())).toHaveProperty('neo4j_connected', true);
+  });
+
   it('says which file cannot be read', async () => {
     const ran = await runLine('post', join(folder, 'absent.jsonl'), ...at());
     expect(ran.code).toBe(1);

@@ -59,6 +59,18 @@ describe('config', () => {
     expect((await runLine('config', 'check', join(folder, 'absent.yaml'))).code).toBe(1);
   });
 
+  it('says so where the file of the user is not there', async () => {
+    const saved = process.env['XDG_CONFIG_HOME'];
+    process.env['XDG_CONFIG_HOME'] = join(folder, 'nobody');
+    try {
+      const ran = await runLine('config', 'check');
+      expect([ran.code, ran.out]).toEqual([0, expect.stringContaining('is not there')]);
+    } finally {
+      if (saved === undefined) delete process.env['XDG_CONFIG_HOME'];
+      else process.env['XDG_CONFIG_HOME'] = saved;
+    }
+  });
+
   it('shows every value with its origin (ING-932)', async () => {
     const file = written('show.yaml', '\nqueue:\n  max_bytes: 4GiB\n');
     const at = ['config', 'show', '--config', file, '--set', 'log.level=warn'];

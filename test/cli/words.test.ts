@@ -83,9 +83,9 @@ describe('printing', () => {
     expect(row).toMatch(/… {2}-$/);
   });
 
-  it('indents nested members and names an empty list', () => {
-    expect(facts({ a: 1, deep: { b: 'x' }, list: [], many: ['p'] })).toBe(
-      'a     1\ndeep\n  b  x\nlist  none\nmany\n  - p',
+  it('indents nested members and names what is empty', () => {
+    expect(facts({ a: 1, deep: { b: 'x' }, list: [], none: {}, many: ['p'] })).toBe(
+      'a     1\ndeep\n  b  x\nlist  none\nnone  none\nmany\n  - p',
     );
   });
 });

@@ -23,6 +23,22 @@ describe('nodeDisk', () => {
       expect((await disk.stat(join(path, 'a/b')))?.mode).toBe(0o700);
     }));
 
+  it.runIf(process.platform === 'linux')(
+    'ends where a folder that is there takes none',
+    async () => {
+      await expect(nodeDisk().makeDirectory('/proc/millrace/below')).rejects.toMatchObject({
+        code: 'ENOENT',
+      });
+    },
+  );
+
+  it('makes a folder that others make at the same time', () =>
+    withTemporaryDirectory(async (path) => {
+      const names = Array.from({ length: 20 }, (_, at) => join(path, 'a/b/c', String(at % 2)));
+      await Promise.all(names.map((name) => nodeDisk().makeDirectory(name)));
+      expect(readdirSync(join(path, 'a/b/c'))).toEqual(['0', '1']);
+    }));
+
   it('names an entry that is neither file nor folder as other', () =>
     withTemporaryDirectory(async (path) => {
       await symlink('nowhere', join(path, 'link'));

@@ -89,7 +89,9 @@ describe('millrace queue verify (ING-921, ING-922)', () => {
   it('ends with 74 where the root itself cannot be read', () =>
     withTemporaryDirectory(async (folder) => {
       const root = join(folder, 'root');
-      expect((await runLine('queue', 'verify', '--root', root)).code).toBe(74);
+      const absent = await runLine('queue', 'verify', '--root', root);
+      expect(absent.code).toBe(74);
+      expect(absent.err.match(/cannot be verified/g)).toHaveLength(1);
       const daemon = await startDaemon({ root });
       await daemon.stop();
       const marker = join(root, 'root.json');
