@@ -4,6 +4,7 @@ import { platformError } from './platform-error.ts';
 
 type Action =
   | { readonly kind: 'crash' }
+  | { readonly kind: 'stop' }
   | { readonly kind: 'error'; readonly code: string }
   | { readonly kind: 'delay'; readonly ms: number };
 
@@ -21,6 +22,7 @@ export interface FailpointOptions {
 }
 
 const failpointsMax = 64;
+const stopSettleMs = 100;
 const delayMsMax = 3_600_000;
 
 let armed: ReadonlyMap<string, Armed> | undefined;
@@ -28,7 +30,7 @@ let armedClock: Clock | undefined;
 
 /**
  * A named place where a test may break the program: `await failpoint('checkpoint-renamed')`. With nothing armed it is one comparison.
- * Throws for `error:CODE`, returns a promise for `delay:MS`, and never comes back from `crash`.
+ * Throws for `error:CODE`, returns a promise for `delay:MS`, and never comes back from `crash`. With `stop` the process stands still there until it gets SIGCONT.
  */
 export function failpoint(name: string): Promise<void> | undefined {
   if (armed === undefined) return undefined;
@@ -45,7 +47,7 @@ export function hasFailpoints(): boolean {
 }
 
 /**
- * Arms what `MILLRACE_FAILPOINTS` says: `name=crash|error:CODE|delay:MS`, each with `@n` for the nth hit alone, several parted by `;`.
+ * Arms what `MILLRACE_FAILPOINTS` says: `name=crash|stop|error:CODE|delay:MS`, each with `@n` for the nth hit alone, several parted by `;`.
  * Throws FAILPOINTS_REFUSED when the root is no lab root or the text is wrong; nothing is armed then.
  */
 export function armFailpoints(text: string, options: FailpointOptions): void {
@@ -70,13 +72,13 @@ function parseFailpoint(item: string): [string, Armed] {
   const action = what === undefined ? undefined : parseAction(what);
   if (name === undefined || action === undefined)
     throw failpointsRefused({
-      reason: `"${item}" is not name=crash, name=error:CODE or name=delay:MS, with @n for the nth hit`,
+      reason: `"${item}" is not name=crash, name=stop, name=error:CODE or name=delay:MS, with @n for the nth hit`,
     });
   return [name, { action, atHit: nth === undefined ? undefined : Number(nth), hits: 0 }];
 }
 
 function parseAction(text: string): Action | undefined {
-  if (text === 'crash') return { kind: 'crash' };
+  if (text === 'crash' || text === 'stop') return { kind: text };
   const [, code] = /^error:([A-Z][A-Z0-9_]*)$/.exec(text) ?? [];
   if (code !== undefined) return { kind: 'error', code };
   const [, digits] = /^delay:(\d{1,7})$/.exec(text) ?? [];
@@ -89,6 +91,9 @@ function fire(name: string, action: Action): Promise<void> | undefined {
     case 'crash':
       process.kill(process.pid, 'SIGKILL');
       return holdUntilKilled();
+    case 'stop':
+      process.kill(process.pid, 'SIGSTOP');
+      return waitForStop();
     case 'error':
       throw errorOf(name, action.code);
     case 'delay':
@@ -101,6 +106,12 @@ function fire(name: string, action: Action): Promise<void> | undefined {
 /** The signal is delivered at the next instruction or a little later; no line after the failpoint may run. */
 function holdUntilKilled(): never {
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+}
+
+/** The signal may take a moment to reach this thread: it stands still in here, and not a few lines further on. */
+function waitForStop(): undefined {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stopSettleMs);
+  return undefined;
 }
 
 /** One of our own codes keeps its disposition; any other is taken for one of the platform, such as ENOSPC. */

@@ -1,10 +1,29 @@
-import { spawnSync } from 'node:child_process';
-import { afterEach, describe, expect, it } from 'vitest';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { armFailpoints, disarmFailpoints, failpoint, lockUnavailable, platformCode } from '#disk';
 import { MillraceError } from '#base';
 import { fakeClock } from '../support/clock.ts';
 
 const lab = { isLabRoot: true, clock: fakeClock() };
+
+/** What a process does that has a point to stop at. */
+const standingStill = `
+  import { writeSync } from 'node:fs';
+  import { armFailpoints, failpoint } from './src/disk/failpoints.ts';
+  armFailpoints('x=stop', { isLabRoot: true, clock: undefined });
+  writeSync(1, 'before\\n');
+  await failpoint('x');
+  writeSync(1, 'behind\\n');
+`;
+
+/** T for a process that stands still. */
+function stateOf(pid: number | undefined): string | undefined {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')'))[2];
+}
 
 afterEach(disarmFailpoints);
 
@@ -67,6 +86,20 @@ describe('failpoints', () => {
     expect([failpoint('x'), failpoint('x')]).toEqual([undefined, undefined]);
     expect(platformCode(thrownBy(() => failpoint('x')))).toBe('EIO');
     expect(failpoint('x')).toBeUndefined();
+  });
+
+  it('let the process stand still until it is told to go on', async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', standingStill], {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+    await vi.waitFor(() => expect(stateOf(child.pid)).toBe('T'), 20_000);
+    expect(text).toBe('before\n');
+    child.kill('SIGCONT');
+    await once(child, 'close');
+    expect({ code: child.exitCode, text }).toEqual({ code: 0, text: 'before\nbehind\n' });
   });
 
   it('delay by the clock that was passed in', async () => {

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base';
@@ -49,6 +49,15 @@ function postLate(
   batch: WorkloadBatch | undefined,
 ): Promise<number | undefined> {
   return postLines(daemon.url, batch?.bodies ?? []);
+}
+
+/** Until the daemon stands still at its failpoint: the kernel says so of its process. */
+async function untilStopped({ pid }: ChildDaemon): Promise<void> {
+  const isStopped = async (): Promise<boolean> => {
+    const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')')).startsWith(') T');
+  };
+  while (!(await isStopped())) await systemClock.sleep(20);
 }
 
 describe('a daemon that stands still', () => {
@@ -102,6 +111,34 @@ describe('a daemon that stands still', () => {
         const third = await startDaemon({ root, args: killArguments });
         await checkWhole(third, expected);
         expect(await third.stop()).toBe(0);
+      });
+    },
+  );
+
+  it(
+    'applies nothing when it resumes between a fold and its transaction after a takeover (P3, P6, ING-T25)',
+    { timeout },
+    async () => {
+      await withTemporaryDirectory(async (root) => {
+        await makeLabRoot(root);
+        // One session and nothing beside it: while it wrote the state store or the graph it would hold their locks, and keep the second daemon waiting.
+        const armed = (action: string): { readonly [name: string]: string } => ({
+          MILLRACE_FAILPOINTS: `drain:before-apply=${action}`,
+        });
+        const before = await startDaemon({ root, args: killArguments, env: armed('crash') });
+        await post(before.url, 0, 1);
+        await before.exited();
+        const first = await startDaemon({ root, args: killArguments, env: armed('stop') });
+        await untilStopped(first);
+        await takeLockAway(root);
+        const second = await startDaemon({ root, args: killArguments });
+        // What the first one took is there; all of it is sent again, and its ids are known.
+        expect(await post(second.url, 0)).toBe(batches.length);
+        await checkWhole(second, expected);
+        first.thaw();
+        expect(await first.exited(), first.output()).toBe(75);
+        await checkWhole(second, expected);
+        expect(await second.stop()).toBe(0);
       });
     },
   );
