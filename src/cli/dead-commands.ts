@@ -129,8 +129,20 @@ function showPreviews(context: CommandContext, answer: Row): number {
 
 const pollMs = 500;
 
+/** A job outlives its daemon: who followed it is told how to find it again. */
+async function lookAgain({ client, printer }: CommandContext, id: unknown): Promise<Row> {
+  try {
+    return (await client().call(await findRoute('jobs show'), { id })) as Row;
+  } catch (error) {
+    printer.err(
+      `job ${plainText(id)} is kept and goes on with the daemon: millrace jobs show ${plainText(id)}`,
+    );
+    throw error;
+  }
+}
+
 /** Tells how far a job is until it ends; 1 when letters were refused. */
-async function followJob(
+export async function followJob(
   context: CommandContext,
   answer: Row,
   isFollowed: boolean,
@@ -146,7 +158,7 @@ async function followJob(
       `job ${plainText(id)}: ${plainText(job['done'])} of ${plainText(job['total'])}${why}`,
     );
     await clock.sleep(pollMs);
-    job = (await context.client().call(await findRoute('jobs show'), { id })) as Row;
+    job = await lookAgain(context, id);
   }
   printer.out(isJson ? json({ ...answer, job }) : facts(job));
   const refused = (job['counts'] as Row)['refused'];

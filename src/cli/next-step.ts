@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, string>> = {
   EDIT_REFUSED: 'millrace dead edit ID --print',
   SELECTION_CHANGED: 'millrace dead list',
   JOB_UNKNOWN: 'millrace jobs list',
+  QUERY_INVALID: 'millrace graph query --help',
   QUERY_UNKNOWN: 'millrace graph query --help',
   SESSION_PENDING: 'millrace wait',
   SESSION_QUARANTINED: 'millrace quarantine list',
