@@ -5,6 +5,7 @@ import {
   atomicReplace,
   lockFile,
   makeDurableDirectory,
+  platformCode,
   rootLocked,
   type Disk,
   type FileLock,
@@ -69,8 +70,10 @@ export async function openFolder(
   check: (layout: RootLayout, options: BindOptions) => Promise<void>,
 ): Promise<{ readonly layout: RootLayout; readonly lock: FileLock }> {
   const layout = layoutOf(chosen.path);
-  await check(layout, options);
-  await makeRoot(layout, options.disk);
+  await asInvalid(layout.root, async () => {
+    await check(layout, options);
+    await makeRoot(layout, options.disk);
+  });
   const lock = await takeLock(layout, options.disk);
   try {
     await check(layout, options);
@@ -78,6 +81,25 @@ export async function openFolder(
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/** Answers of the platform to a path that can be no folder: a mistake in what was asked for, and no fault of a disk that may pass. */
+const impossible: Readonly<Record<string, string>> = {
+  ENOTDIR: 'a part of its path is a file',
+  ENOENT: 'no folder can be made there',
+  ELOOP: 'its path goes round in symbolic links',
+  ENAMETOOLONG: 'its path is too long',
+};
+
+async function asInvalid(root: string, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    const code = platformCode(error);
+    const reason = code === undefined ? undefined : impossible[code];
+    if (reason === undefined) throw error;
+    throw rootInvalid({ root, reason: `${reason} (${code})` }, error);
   }
 }
 

@@ -79,6 +79,16 @@ describe('binding a root', () => {
     });
   });
 
+  it('refuses a path that can be no folder, and says why', async () => {
+    await withTemporaryDirectory(async (folder) => {
+      await writeFile(join(folder, 'file'), '');
+      await expect(bind(join(folder, 'file', 'root'))).rejects.toMatchObject({
+        code: 'ROOT_INVALID',
+        message: expect.stringContaining('a part of its path is a file') as unknown,
+      });
+    });
+  });
+
   it('refuses a root that others can read (ING-235)', async () => {
     await withTemporaryDirectory(async (folder) => {
       (await bind(folder)).lock.release();
