@@ -15,6 +15,7 @@ const heavy = [
   'test/e2e/operations-docs.test.ts',
   'test/e2e/queue-*.test.ts',
   'test/e2e/recovery.test.ts',
+  'test/e2e/serve.test.ts',
   'test/e2e/session-delete.test.ts',
   'test/e2e/requeue-job.test.ts',
   'test/e2e/stopped-daemon.test.ts',

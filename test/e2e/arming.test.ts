@@ -117,18 +117,26 @@ async function saveRoot(name: string): Promise<string> {
  * The one course of all cases: the mismatch is told by status, probe, doctor and log before anything is folded, events are taken all the same, and
  * after an adopt every one of them is applied. Returns what the daemon says at the end.
  */
-async function noticedThenAdopted(expected: { readonly stopped: number }): Promise<Digest> {
+async function noticedThenAdopted(expected: {
+  readonly stopped: number;
+  /** What a start has found besides, of no session and for no adopt to mend: it is told until the next start. */
+  readonly told?: readonly string[];
+}): Promise<Digest> {
+  const told = expected.told ?? [];
   const fresh = [...events('a', 3, 50, 'new'), ...events('b', 3, 50, 'new')];
   return withDaemon(async (daemon) => {
     const before = await readBooks(daemon.url);
     await post(daemon, ...fresh);
     const readStatus = (): Promise<Status> => getJson<Status>(daemon.url, '/v1/status');
+    const readStopped = async (): Promise<Status['degraded']> =>
+      (await readStatus()).degraded.filter(({ code }) => !told.includes(code));
     await expect
-      .poll(async () => (await readStatus()).degraded.length, { timeout: 10_000 })
+      .poll(async () => (await readStopped()).length, { timeout: 10_000 })
       .toBe(expected.stopped);
     const status = await readStatus();
     expect(status.status).toBe('degraded');
-    for (const { code, message } of status.degraded) {
+    expect(status.degraded.map(({ code }) => code)).toEqual(expect.arrayContaining([...told]));
+    for (const { code, message } of await readStopped()) {
       expect(code).toBe('GRAPH_MISMATCH');
       expect(message).toMatch(/drained/);
       expect(message).toContain('graph adopt');
@@ -147,12 +155,12 @@ async function noticedThenAdopted(expected: { readonly stopped: number }): Promi
     if (isAllStopped) expect(waiting.applied).toBe(before.applied);
     const dry = await runLine('graph', 'adopt', '--root', root);
     expect(dry.code, dry.err).toBe(0);
-    expect((await readStatus()).degraded).toHaveLength(expected.stopped);
+    expect(await readStopped()).toHaveLength(expected.stopped);
     const done = await runLine('graph', 'adopt', '--yes', '--root', root);
     expect(done.code, done.err).toBe(0);
     await waitUntilIdle(daemon.url);
     expect(await readBooks(daemon.url)).toMatchObject({ pending: 0, dead: 0, residual: 0 });
-    expect((await readStatus()).degraded).toEqual([]);
+    expect(await readStopped()).toEqual([]);
     // Nothing that was acknowledged meanwhile was taken for applied already.
     const fresher = ['a', 'b'].flatMap((session) =>
       [50, 51, 52].map((at) => `${session}-new-${at}`),
@@ -173,7 +181,7 @@ describe('a daemon whose root and graph were exchanged', () => {
   it('notices a queue alone that is older: ids of records that it lost are no duplicates (C37, QFS-13)', async () => {
     await startFrom(made.second);
     await putInPlace(made.first, 'queue');
-    await noticedThenAdopted({ stopped: 2 });
+    await noticedThenAdopted({ stopped: 2, told: ['JOURNAL_BEHIND'] });
     await withDaemon(async (daemon) => {
       const { accepted } = await readBooks(daemon.url);
       await post(daemon, ...events('a', 5, 0, 'second'));

@@ -131,7 +131,9 @@ describe('a root on a small file system', () => {
         await expect.poll(() => daemon.output(), { timeout: 10_000 }).toContain('is nearly full');
         const doctor = await runLine('doctor', '--root', root);
         expect(doctor.code).toBe(1);
-        expect(doctor.out).toMatch(/disk space +failed .*free space/);
+        expect(doctor.out).toMatch(
+          /disk space +failed .*kept in reserve[^]*disk space: free space on the file system/,
+        );
         expect(doctor.out).toMatch(/daemon +failed .*DISK_FULL.*nearly full/);
       } finally {
         await daemon.kill();
