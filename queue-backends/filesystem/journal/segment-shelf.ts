@@ -145,12 +145,19 @@ export class SegmentShelf {
 
   /** Takes away the segments that wait to be used again; the next one is made anew. */
   async dropSpare(): Promise<void> {
+    await this.#unlinkSpare();
+    await this.#options.disk.syncDirectory(this.#options.directory);
+  }
+
+  /** Whether there were any; the caller syncs the directory. */
+  async #unlinkSpare(): Promise<boolean> {
     const { disk, directory } = this.#options;
-    for (const { file, name } of this.#spare.splice(0)) {
+    const spare = this.#spare.splice(0);
+    for (const { file, name } of spare) {
       await file.close();
       await disk.unlink(join(directory, name));
     }
-    await disk.syncDirectory(directory);
+    return spare.length > 0;
   }
 
   /** The segment is never written again; recovery drops what lies in it after `lastGoodSequence` (QFS-03). */
@@ -190,12 +197,8 @@ export class SegmentShelf {
         isChanged = true;
       }
     }
-    if (!this.#options.hasRoomFor(this.#options.segmentBytes))
-      for (const { file, name } of this.#spare.splice(0)) {
-        await file.close();
-        await disk.unlink(join(directory, name));
-        isChanged = true;
-      }
+    if (!this.#options.hasRoomFor(this.#options.segmentBytes) && (await this.#unlinkSpare()))
+      isChanged = true;
     if (isChanged) await disk.syncDirectory(directory);
   }
 
