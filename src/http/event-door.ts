@@ -7,7 +7,7 @@ import { isPredecessorPath } from './envelope.ts';
 import { inputInvalid } from './errors.ts';
 import { eventsReply } from './events-reply.ts';
 import { bodyForm, isGzipped } from './media-type.ts';
-import { readBody, type BodyLimits } from './read-body.ts';
+import { eventLimits, readBody, type BodyLimits } from './read-body.ts';
 import type { WaitingMessage } from './request-state.ts';
 import { jsonType, writeFailure } from './send-failure.ts';
 import type { HttpServerOptions } from './server-options.ts';
@@ -36,14 +36,8 @@ export class EventDoor {
   readonly #limits: BodyLimits;
 
   constructor(options: HttpServerOptions) {
-    const { ingest, batchBytesMax } = options;
     this.#options = options;
-    this.#limits = {
-      bytesMax: batchBytesMax,
-      limitName: 'ingest.max_batch_bytes',
-      reserve: (bytes) => ingest.reserve(bytes),
-      release: (bytes) => ingest.release(bytes),
-    };
+    this.#limits = eventLimits(options);
   }
 
   /** Whether and whose it is is known before a byte of its body is read. */

@@ -6,7 +6,7 @@ import type { DoorStyle, ForeignEvents, ForeignReply } from './door-style.ts';
 import { hasNoBody, publishAnswer, type AskedEvents } from './event-door.ts';
 import { refusalReply } from './events-reply.ts';
 import { isGzipped } from './media-type.ts';
-import { readBody, type BodyLimits, type ReadBody } from './read-body.ts';
+import { eventLimits, readBody, type BodyLimits, type ReadBody } from './read-body.ts';
 import { jsonType, writeFailure } from './send-failure.ts';
 import type { HttpServerOptions } from './server-options.ts';
 
@@ -16,14 +16,8 @@ export class ForeignDoor {
   readonly #limits: BodyLimits;
 
   constructor(options: HttpServerOptions) {
-    const { ingest, batchBytesMax } = options;
     this.#options = options;
-    this.#limits = {
-      bytesMax: batchBytesMax,
-      limitName: 'ingest.max_batch_bytes',
-      reserve: (bytes) => ingest.reserve(bytes),
-      release: (bytes) => ingest.release(bytes),
-    };
+    this.#limits = eventLimits(options);
   }
 
   /** Whether and whose it is is known before a byte of its body is read. */

@@ -4,6 +4,7 @@ import { formatBytes, messageOf } from '#base';
 import { batchTooLarge, recordNotJson } from '#ingest';
 import { requestInterrupted } from './errors.ts';
 import type { WaitingMessage } from './request-state.ts';
+import type { HttpServerOptions } from './server-options.ts';
 
 /** What a body may cost. */
 export interface BodyLimits {
@@ -14,6 +15,19 @@ export interface BodyLimits {
   /** Counts bytes that come to be held in memory; throws when there is no room. */
   reserve(bytes: number): void;
   release(bytes: number): void;
+}
+
+/** Of a body with events, through whichever door it comes. */
+export function eventLimits({
+  ingest,
+  batchBytesMax,
+}: Pick<HttpServerOptions, 'ingest' | 'batchBytesMax'>): BodyLimits {
+  return {
+    bytesMax: batchBytesMax,
+    limitName: 'ingest.max_batch_bytes',
+    reserve: (bytes) => ingest.reserve(bytes),
+    release: (bytes) => ingest.release(bytes),
+  };
 }
 
 export interface ReadBody {
