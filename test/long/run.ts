@@ -1,11 +1,12 @@
 /**
  * What takes longer than a continuous run may: kills by the thousand, every crash of many lives, every call that can fail, big roots, large
- * backlogs. Prints one line per part and keeps the result in test/long/last.json: what was tried, what failed, how long it took.
+ * backlogs. Prints one line per part and keeps each part's last result in test/long/last.json: what was tried, at which scale and commit,
+ * what failed, how long it took. A run of some parts leaves the results of the others as they are.
  *
  *     npm run test:long -- [--scale 0.01] [--only WORD]
  */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -85,18 +86,40 @@ const parts: readonly Part[] = [
   },
 ];
 
+interface Result extends Outcome {
+  readonly name: string;
+  readonly scale: number;
+  readonly commit: string;
+  readonly node: string;
+  readonly seconds: number;
+}
+
+const kept = fileURLToPath(new URL('last.json', import.meta.url));
+
+/** Keeps `result` in the place of the part's former one; parts stand in the order of `parts`. */
+function keep(result: Result): void {
+  const former = existsSync(kept) ? (JSON.parse(readFileSync(kept, 'utf8')) as Result[]) : [];
+  const byName = new Map(former.map((each) => [each.name, each]));
+  byName.set(result.name, result);
+  const results = parts.map(({ name }) => byName.get(name)).filter((each) => each !== undefined);
+  writeFileSync(kept, `${JSON.stringify(results, null, 2)}\n`);
+}
+
+const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], {
+  cwd: repository,
+  encoding: 'utf8',
+}).stdout.trim();
+
 const results = parts
   .filter(({ name }) => name.includes(values.only))
   .map(({ name, run }) => {
     const began = performance.now();
     const outcome = run();
-    const result = { name, ...outcome, seconds: Math.round((performance.now() - began) / 1000) };
+    const seconds = Math.round((performance.now() - began) / 1000);
+    const result = { name, scale, commit, node: process.version, ...outcome, seconds };
     process.stdout.write(`${JSON.stringify(result)}\n`);
+    keep(result);
     return result;
   });
 
-writeFileSync(
-  fileURLToPath(new URL('last.json', import.meta.url)),
-  `${JSON.stringify({ node: process.version, scale, results }, null, 2)}\n`,
-);
 process.exit(results.length > 0 && results.every(({ passed }) => passed) ? 0 : 1);
