@@ -1,6 +1,6 @@
 import type { Clock } from '#base';
 import { checkBrowser } from './check-browser.ts';
-import { unauthenticated } from './errors.ts';
+import { rootOther, unauthenticated } from './errors.ts';
 import { checkListen, isLoopback } from './loopback.ts';
 import { localPrincipal, type Principal } from './principal.ts';
 import type { TokenStore } from './token-store.ts';
@@ -14,6 +14,8 @@ export interface AccessOptions {
   readonly listenHost: string;
   /** `http.allowed_hosts`. */
   readonly allowedHosts: readonly string[];
+  /** Id of the root that is served. */
+  readonly rootId: string;
 }
 
 /** Who sends a request, and whether it may come at all. */
@@ -25,6 +27,8 @@ export interface Access {
   identify(authorization: string | undefined): Principal | undefined;
   /** Throws FORBIDDEN for a foreign Host or Origin. */
   checkBrowser(host: string | undefined, origin: string | undefined): void;
+  /** Throws ROOT_OTHER for a caller that means another root (B160). */
+  checkRoot(named: string | readonly string[] | undefined): void;
 }
 
 /** Throws AUTH_REQUIRED when the daemon must not listen like this. */
@@ -54,6 +58,10 @@ export function createAccess(options: AccessOptions): Access {
       if (origin === undefined && host === knownHost) return;
       checkBrowser(rules, host, origin);
       knownHost = host;
+    },
+    checkRoot(named) {
+      if (named !== undefined && named !== options.rootId)
+        throw rootOther({ who: 'this daemon', root: 'the root that Millrace-Root names' });
     },
   };
 }

@@ -46,3 +46,11 @@ export const authRequired: ErrorFactory<{ reason: string }> = defineError(
   'fatal',
   ({ reason }) => reason,
 );
+
+/** A caller that names the root it means has reached the daemon of another one (B160). */
+export const rootOther: ErrorFactory<{ who: string; root: string }> = defineError(
+  'ROOT_OTHER',
+  'reject',
+  ({ who, root }) =>
+    `${who} does not serve ${root}, nothing was done: start the daemon of that root (millrace serve --root DIR), or name the root that you mean`,
+);

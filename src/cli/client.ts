@@ -1,3 +1,4 @@
+import { rootOther } from '#access';
 import { messageOf } from '#base';
 import { daemonUnreachable, errorOfAnswer } from './errors.ts';
 
@@ -11,6 +12,8 @@ export interface Route {
 export interface ClientOptions {
   readonly url: string;
   readonly token?: string | undefined;
+  /** The root that must be served there: each request says it, and a daemon of another one refuses (ROOT_OTHER). */
+  readonly root?: { readonly path: string; readonly id: string } | undefined;
 }
 
 /** Speaks the public HTTP API, and nothing else, to a running daemon. */
@@ -37,6 +40,9 @@ export interface Client {
     signal?: AbortSignal,
   ): Promise<Response>;
 }
+
+/** The request is for another server (RFC 9110). */
+const misdirected = 421;
 
 interface ErrorBody {
   readonly error?: {
@@ -80,6 +86,10 @@ export function placeInput(
 
 export function createClient(options: ClientOptions): Client {
   const base = options.url.replace(/\/+$/, '');
+  const fixed = {
+    ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+    ...(options.root === undefined ? {} : { 'millrace-root': options.root.id }),
+  };
   async function send(
     method: string,
     path: string,
@@ -87,12 +97,11 @@ export function createClient(options: ClientOptions): Client {
     headers: Readonly<Record<string, string>> = {},
     signal?: AbortSignal,
   ): Promise<Response> {
-    const authorization =
-      options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+    let response: Response;
     try {
-      return await fetch(`${base}${path}`, {
+      response = await fetch(`${base}${path}`, {
         method,
-        headers: { ...headers, ...authorization },
+        headers: { ...headers, ...fixed },
         redirect: 'error',
         ...(signal === undefined ? {} : { signal }),
         ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
@@ -101,6 +110,8 @@ export function createClient(options: ClientOptions): Client {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
       throw daemonUnreachable({ url: base, reason: messageOf(cause) }, cause);
     }
+    await refuseOtherRoot(response, options);
+    return response;
   }
   async function succeed(
     route: Route,
@@ -128,6 +139,13 @@ export function createClient(options: ClientOptions): Client {
       return (response.body ?? emptyStream()) as AsyncIterable<Uint8Array>;
     },
   };
+}
+
+/** Throws ROOT_OTHER, with the names that the caller used, where the daemon refused for that. */
+async function refuseOtherRoot(response: Response, { url, root }: ClientOptions): Promise<void> {
+  if (response.status !== misdirected || root === undefined) return;
+  const failure = await failureOf(response.clone());
+  if (rootOther.is(failure)) throw rootOther({ who: `the daemon at ${url}`, root: root.path });
 }
 
 async function* emptyStream(): AsyncGenerator<Uint8Array> {

@@ -29,10 +29,10 @@ export function withDaemonOptions(command: Command): Command {
     .option('--json', 'print one JSON document instead of text')
     .option(
       '--url <url>',
-      'the daemon (else MILLRACE_URL, --port, daemon.json of --root, port 7117)',
+      'the daemon (else --port, that of --root, MILLRACE_URL, that of MILLRACE_ROOT, port 7117)',
     )
     .option('--port <port>', 'the daemon on this port of 127.0.0.1')
-    .option('--root <dir>', 'the daemon that serves this root (else MILLRACE_ROOT)')
+    .option('--root <dir>', 'the daemon that serves this root, and no other')
     .option('--token <token>', 'bearer token (else MILLRACE_TOKEN)');
 }
 

@@ -1,11 +1,12 @@
 import { defineError, type Disposition, type ErrorFactory, MillraceError } from '#base';
 
-export const daemonUnreachable: ErrorFactory<{ url: string; reason: string }> = defineError(
-  'DAEMON_UNREACHABLE',
-  'retry',
-  ({ url, reason }) =>
-    `no daemon answers at ${url} (${reason}): start one with "millrace serve", or name another with --url, --port or --root`,
-);
+/** With `root` where only a root was named, and nobody serves it. */
+export const daemonUnreachable: ErrorFactory<{ url: string; reason: string; root?: string }> =
+  defineError('DAEMON_UNREACHABLE', 'retry', ({ url, reason, root }) =>
+    root === undefined
+      ? `no daemon answers at ${url} (${reason}): start one with "millrace serve", or name another with --url, --port or --root`
+      : `no daemon serves ${root} (${reason}): start it with "millrace serve --root ${root}", or name another with --url, --port or --root`,
+  );
 
 export const usage: ErrorFactory<{ problem: string }> = defineError(
   'USAGE',

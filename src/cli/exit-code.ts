@@ -23,7 +23,7 @@ const permissionCodes: ReadonlySet<string> = new Set([
 /** The CLI's one switch on the disposition (D15). */
 export function exitCodeOf(disposition: Disposition, code: string): number {
   if (permissionCodes.has(code)) return exitCodes.permission;
-  if (code === 'DAEMON_UNREACHABLE') return exitCodes.unreachable;
+  if (code === 'DAEMON_UNREACHABLE' || code === 'ROOT_OTHER') return exitCodes.unreachable;
   if (code === 'USAGE') return exitCodes.usage;
   if (code === 'OUTPUT_FAILED' || code === 'DISK_UNAVAILABLE') return exitCodes.cannotWrite;
   switch (disposition) {

@@ -46,7 +46,8 @@ export async function main(words: readonly string[], given?: Printer): Promise<n
 const generalHelp = `
 Every command has --help with examples, and --json.
 
-Finding the daemon: --url, else MILLRACE_URL, else --port, else daemon.json of --root or MILLRACE_ROOT, else port 7117 of 127.0.0.1.
+Finding the daemon: --url, else --port, else daemon.json of --root, else MILLRACE_URL, else daemon.json of MILLRACE_ROOT, else port 7117
+of 127.0.0.1. Where a root is named, a daemon of another one refuses to do anything.
 
 Environment:
   MILLRACE_ROOT    the data root              MILLRACE_URL     the daemon

@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { isMillraceError, messageOf, systemClock } from '#base';
-import { readEnvironment, type Environment } from '#config';
-import { layoutOf, resolveRoot } from '#roots';
-import { createClient, type Client } from './client.ts';
+import { readEnvironment } from '#config';
+import { clientOf } from './client-of.ts';
 import type { CommandContext, SharedOptions } from './command.ts';
-import { usage } from './errors.ts';
 import { exitCodeOfError } from './exit-code.ts';
-import { findDaemonUrl } from './find-daemon.ts';
 import { nextStep } from './next-step.ts';
 import type { Printer } from './print.ts';
 import type { Runner } from './verb-commands.ts';
@@ -44,39 +40,6 @@ function contextOf(printer: Printer, isJson: boolean, options: SharedOptions): C
     environment,
     client: () => clientOf(options, environment),
   };
-}
-
-function clientOf(options: SharedOptions, environment: Environment): Client {
-  const url = findDaemonUrl({
-    url: options.url,
-    environmentUrl: environment.url,
-    port: options.port === undefined ? undefined : portOf(options.port),
-    runtimeFile: runtimeFileOf(options, environment),
-  });
-  if (!URL.canParse(url)) throw usage({ problem: `"${url}" is no URL` });
-  return createClient({ url, token: options.token ?? environment.token });
-}
-
-function portOf(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) throw usage({ problem: `--port ${text} is no port` });
-  return port;
-}
-
-/** Only a root that was named is looked into: the default root's daemon may well be another one (D29). */
-function runtimeFileOf(options: SharedOptions, environment: Environment): string | undefined {
-  if (options.root === undefined && environment.root === undefined) return undefined;
-  const { path } = resolveRoot({
-    flag: options.root,
-    environment: environment.root,
-    platformDefault: environment.defaultRoot,
-  });
-  try {
-    return readFileSync(layoutOf(path).daemonFile, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return undefined;
-    throw error;
-  }
 }
 
 function showError(printer: Printer, error: unknown, isJson: boolean): void {

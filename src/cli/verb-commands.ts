@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { rootOther } from '#access';
 import { systemChance } from '#base';
 import { callOnce } from './call-once.ts';
 import {
@@ -94,10 +95,13 @@ async function callOrRunOffline(
     const tools = { clock: context.clock, chance: systemChance };
     return await callOnce(context.client(), await findRoute(verb), input, key, tools);
   } catch (error) {
-    const isAddressed = [options.url, options.port, environment.url].some(
-      (address) => address !== undefined,
-    );
-    if (!daemonUnreachable.is(error) || isAddressed || !verb.startsWith('tokens ')) throw error;
+    const isAddressed =
+      options.url !== undefined ||
+      options.port !== undefined ||
+      (options.root === undefined && environment.url !== undefined);
+    // Whoever answers at the address that a killed daemon has left is another one.
+    const isAlone = daemonUnreachable.is(error) || rootOther.is(error);
+    if (!isAlone || isAddressed || !verb.startsWith('tokens ')) throw error;
     return runTokensOffline(verb, input, options, environment, error);
   }
 }

@@ -120,6 +120,7 @@ async function openDoor(
     mode: config['auth.mode'],
     listenHost: address.host,
     allowedHosts: config['http.allowed_hosts'],
+    rootId: root.marker.storageRootId,
   });
   const { totalBytes } = await disk.space(root.layout.root);
   const metrics = startMetrics({

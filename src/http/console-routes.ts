@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { consoleHeaders, type Console } from '#console';
-import { checkBrowser } from './admit-request.ts';
+import { checkAddressed } from './admit-request.ts';
 import { routeUnknown } from './errors.ts';
 import type { HttpServerOptions } from './server-options.ts';
 
@@ -14,7 +14,7 @@ export function addConsoleRoutes(
   { access }: HttpServerOptions,
 ): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    checkBrowser(request, access);
+    checkAddressed(request, access);
     const [path = ''] = request.url.split('?', 1);
     const file = await pages.file(path);
     if (file === undefined) throw routeUnknown({ method: request.method });

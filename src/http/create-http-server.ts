@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, type Clock, type Timer } from '#base';
 import { draining } from '#queue';
 import { daemonNoticed } from '#signals';
-import { checkBrowser } from './admit-request.ts';
+import { checkAddressed } from './admit-request.ts';
 import { answerClientError } from './client-error.ts';
 import { addConsoleRoutes } from './console-routes.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
@@ -45,7 +45,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.removeAllContentTypeParsers();
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, { chance }));
   app.setNotFoundHandler((request) => {
-    checkBrowser(request, options.access);
+    checkAddressed(request, options.access);
     throw routeUnknown({ method: request.method });
   });
   const door = new EventDoor(options);

@@ -49,6 +49,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
   BATCH_TOO_LARGE: 413,
   MEDIA_TYPE_UNSUPPORTED: 415,
   WRONG_NODE: 421,
+  ROOT_OTHER: 421,
   EVENT_INVALID: 422,
   SESSION_ID_INVALID: 422,
   INPUT_INVALID: 422,

@@ -41,6 +41,7 @@ function accessOf(options: {
     mode: 'auto',
     listenHost: '127.0.0.1',
     allowedHosts: [],
+    rootId: 'SR-a',
     ...options,
   });
 }
@@ -89,6 +90,7 @@ describe('access', () => {
       mode: 'auto',
       listenHost: '0.0.0.0',
       allowedHosts: [],
+      rootId: 'SR-a',
     });
     tokens = withoutTokens;
     expect(codeOf(() => access.authenticate(undefined))).toBe('UNAUTHENTICATED');
@@ -165,6 +167,13 @@ describe('browser rules', () => {
     ['127.0.0.1:7117:1'],
   ])('refuses the Host %j', (host) => {
     expect(codeOf(() => onLoopback.checkBrowser(host, undefined))).toBe('FORBIDDEN');
+  });
+
+  it('refuses who means another root, and asks nobody for one (B160)', () => {
+    expect(codeOf(() => onLoopback.checkRoot(undefined))).toBe('none');
+    expect(codeOf(() => onLoopback.checkRoot('SR-a'))).toBe('none');
+    for (const other of ['SR-b', '', ['SR-a', 'SR-b']])
+      expect(codeOf(() => onLoopback.checkRoot(other))).toBe('ROOT_OTHER');
   });
 
   it('takes any address beyond loopback, where a token is needed anyway, but no name', () => {

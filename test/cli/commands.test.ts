@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { verbCommands } from '../../src/cli/verb-table.ts';
 import { startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
 import { runJson, runLine } from '../support/command-line.ts';
@@ -37,6 +37,16 @@ afterAll(async () => {
   await daemon.kill();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** A root that nobody serves. */
+async function rootOf(name: string): Promise<string> {
+  const root = join(folder, name);
+  const marker = JSON.parse(await readFile(join(daemon.root, 'root.json'), 'utf8')) as object;
+  await mkdir(root, { mode: 0o700 });
+  const id = { storage_root_id: `SR-${'0'.repeat(31)}${name.length % 10}` };
+  await writeFile(join(root, 'root.json'), JSON.stringify({ ...marker, ...id }));
+  return root;
+}
 
 const at = (): readonly string[] => ['--url', daemon.url];
 
@@ -118,6 +128,38 @@ describe('finding the daemon', () => {
     expect(await runJson('status', '--root', daemon.root)).toMatchObject({ state: 'ready' });
     const { port } = new URL(daemon.url);
     expect(await runJson('status', '--port', port)).toMatchObject({ state: 'ready' });
+  });
+
+  it('never reaches the daemon of another root than the one that was named (B160)', async () => {
+    const other = await rootOf('other');
+    const words = ['sessions', 'delete', 's1', '--yes', '--json'];
+    vi.stubEnv('MILLRACE_URL', daemon.url);
+    const unserved = await runLine(...words, '--root', other);
+    expect(unserved.code).toBe(69);
+    expect(unserved.err).toContain(`no daemon serves ${other}`);
+    expect((await runLine(...words, '--root', join(folder, 'nowhere'))).code).toBe(69);
+    const beside = await runLine(...words, '--root', other, '--url', daemon.url);
+    expect(beside.code).toBe(69);
+    expect(beside.err).toContain(`the daemon at ${daemon.url} does not serve ${other}`);
+    await writeFile(join(other, 'daemon.json'), JSON.stringify({ url: daemon.url }));
+    expect((await runLine(...words, '--root', other)).err).toContain('ROOT_OTHER');
+    vi.stubEnv('MILLRACE_ROOT', other);
+    expect((await runLine(...words)).err).toContain('ROOT_OTHER');
+    expect((await runLine('post', program)).err).toContain('ROOT_OTHER');
+    vi.stubEnv('MILLRACE_ROOT', join(folder, 'of-another-machine'));
+    expect((await runLine('status')).code).toBe(0);
+    vi.unstubAllEnvs();
+    const shown = await runJson('sessions', 'show', 's1', '--root', daemon.root, ...at());
+    expect(shown).toMatchObject({ session_id: 's1', applied: 3 });
+  });
+
+  it('makes a token on the root itself where somebody else has the address of its killed daemon', async () => {
+    const other = await rootOf('tokens');
+    await writeFile(join(other, 'daemon.json'), JSON.stringify({ url: daemon.url }));
+    expect(await runJson('tokens', 'add', 'ops', '--without-operator', '--root', other)).toEqual(
+      expect.objectContaining({ token: expect.any(String) }),
+    );
+    expect(await runJson('tokens', 'list', ...at())).toMatchObject({ tokens: [] });
   });
 
   it('ends with 69 when nobody answers', async () => {

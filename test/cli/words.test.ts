@@ -3,7 +3,7 @@ import { AssertionFailed, defineError, type Disposition } from '#base';
 import { placeInput } from '../../src/cli/client.ts';
 import { daemonUnreachable, errorOfAnswer, outputFailed, usage } from '../../src/cli/errors.ts';
 import { exitCodeOfError } from '../../src/cli/exit-code.ts';
-import { findDaemonUrl } from '../../src/cli/find-daemon.ts';
+import { findDaemon } from '../../src/cli/find-daemon.ts';
 import { facts, table } from '../../src/cli/print.ts';
 
 describe('exit codes', () => {
@@ -36,18 +36,31 @@ describe('exit codes', () => {
 describe('finding the daemon (D29)', () => {
   const runtimeFile = '{"url":"http://127.0.0.1:9","pid":1,"started":"x"}';
 
-  it('asks in order: --url, MILLRACE_URL, --port, daemon.json, port 7117', () => {
-    const all = { url: 'http://a', environmentUrl: 'http://b', port: 3, runtimeFile };
-    expect(findDaemonUrl(all)).toBe('http://a');
-    expect(findDaemonUrl({ ...all, url: undefined })).toBe('http://b');
-    expect(findDaemonUrl({ port: 3, runtimeFile })).toBe('http://127.0.0.1:3');
-    expect(findDaemonUrl({ runtimeFile })).toBe('http://127.0.0.1:9');
-    expect(findDaemonUrl({})).toBe('http://127.0.0.1:7117');
+  const root = { path: '/a', runtimeFile };
+  const environmentRoot = { path: '/b', runtimeFile: '{"url":"http://b"}' };
+  const environmentUrl = 'http://e';
+
+  it('lets the command line win over the environment (B160)', () => {
+    const all = { url: 'http://a', port: 3, root, environmentUrl, environmentRoot };
+    expect(findDaemon(all)).toEqual({ url: 'http://a', root, isByRoot: false });
+    const port = { url: 'http://127.0.0.1:3', root, isByRoot: false };
+    expect(findDaemon({ ...all, url: undefined })).toEqual(port);
+    const byRoot = { url: 'http://127.0.0.1:9', root, isByRoot: true };
+    expect(findDaemon({ root, environmentUrl, environmentRoot })).toEqual(byRoot);
+    const environment = { url: 'http://e', root: environmentRoot, isByRoot: false };
+    expect(findDaemon({ environmentUrl, environmentRoot })).toEqual(environment);
+    const environmentOnly = { url: 'http://b', root: environmentRoot, isByRoot: true };
+    expect(findDaemon({ environmentUrl: '', environmentRoot })).toEqual(environmentOnly);
+    expect(findDaemon({ port: 3, environmentRoot })).toEqual({ ...port, root: undefined });
+    expect(findDaemon({})).toEqual({ url: 'http://127.0.0.1:7117', isByRoot: false });
   });
 
-  it('goes on to the default when daemon.json is damaged', () => {
-    for (const text of ['', '{', '{"pid":1}'])
-      expect(findDaemonUrl({ runtimeFile: text })).toBe('http://127.0.0.1:7117');
+  it('guesses no address for a root that was named (B160)', () => {
+    for (const text of [undefined, '', '{', '{"pid":1}']) {
+      const silent = { path: '/a', runtimeFile: text };
+      expect(findDaemon({ root: silent, environmentUrl }).url).toBeUndefined();
+      expect(findDaemon({ environmentRoot: silent }).url).toBeUndefined();
+    }
   });
 });
 

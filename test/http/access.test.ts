@@ -160,6 +160,25 @@ describe('tokens over HTTP', () => {
   });
 });
 
+describe('callers that mean another root (B160)', () => {
+  it('are refused on every route before anything is done, and those that mean this one are not', async () => {
+    const { request, stored } = await bench({});
+    const headers = { 'millrace-root': 'SR-other' };
+    for (const answer of [
+      await request({ body: event(), headers }),
+      await request({ url: '/events', body: event(), headers }),
+      await request({ method: 'GET', url: '/v1/status', headers }),
+      await request({ method: 'GET', url: '/v1/nothing', headers }),
+    ]) {
+      expect(answer.status).toBe(421);
+      expect(answer.json.error?.code).toBe('ROOT_OTHER');
+    }
+    expect(await stored()).toEqual([]);
+    const here = { 'millrace-root': 'SR-here' };
+    expect((await request({ body: event(), headers: here })).status).toBe(202);
+  });
+});
+
 describe('pages of other sites', () => {
   it('get nothing, with or without a body (DNS rebinding)', async () => {
     const { request, stored } = await bench({ allowedHosts: ['mill.example'] });

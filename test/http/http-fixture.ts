@@ -75,6 +75,7 @@ export async function httpBench(options: HttpBenchOptions = {}): Promise<HttpBen
     mode: 'auto',
     listenHost: options.listenHost ?? '127.0.0.1',
     allowedHosts: options.allowedHosts ?? [],
+    rootId: 'SR-here',
   });
   const health = { now: wellHealth };
   const callers: Caller[] = [];
