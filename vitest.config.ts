@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 /** What takes most of the time: many real daemons, and power lost at every step. `npm run test:heavy` runs these and nothing else. */
@@ -35,6 +36,8 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     // Two cores are the reference machine; real child daemons share them with the runner.
     maxWorkers: 2,
+    // Worker threads and child processes of the tests read the sources stripped and compiled: 0.1 s of each start instead of 0.4 s.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/millrace-compiled') },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -18,12 +18,7 @@ import {
   openEmbeddedGraph,
   type GraphSnapshot,
 } from '#graph/embedded';
-import {
-  openNeo4jCopySource,
-  openNeo4jCopyTarget,
-  openNeo4jGraph,
-  type Neo4jGraphStore,
-} from '#graph/neo4j';
+import type * as Neo4jStore from '#graph/neo4j';
 import { watchedObjects, type WatchedObjects } from '#keeping';
 import { openLocalObjects } from '#objects';
 import {
@@ -168,6 +163,11 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   };
 }
 
+/** Loaded by those who have such a server: the driver is an eighth of what a start takes. */
+function neo4jStore(): Promise<typeof Neo4jStore> {
+  return import('#graph/neo4j');
+}
+
 interface OpenedGraphStore {
   readonly graph: GraphStore;
   /** The graph as it is now, to be copied while it goes on. */
@@ -198,6 +198,7 @@ async function openGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
 async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
   const { config, root, permit, disk, names, clock, chance } = needs;
   const metPath = join(root.layout.graph, 'neo4j.json');
+  const { openNeo4jGraph } = await neo4jStore();
   const graph = await openNeo4jGraph({
     ...(await neo4jSettings(config, disk)),
     rootId: root.marker.storageRootId,
@@ -212,12 +213,16 @@ async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
 }
 
 /** A server's graph goes into a backup as a file of the embedded store, which a restored root opens as it is (D31). Groups wait until it is copied. */
-async function pinServerGraph(needs: StoreNeeds, graph: Neo4jGraphStore): Promise<GraphSnapshot> {
+async function pinServerGraph(
+  needs: StoreNeeds,
+  graph: Neo4jStore.Neo4jGraphStore,
+): Promise<GraphSnapshot> {
   const { config, disk, clock, chance } = needs;
   const letGo = await graph.hold();
   return {
     async copyTo(path) {
       const server = { ...(await neo4jSettings(config, disk)), clock, chance };
+      const { openNeo4jCopySource } = await neo4jStore();
       const source = await openNeo4jCopySource(server);
       const target = openCopyTarget(path);
       try {
@@ -248,6 +253,7 @@ export async function openCopyEnds(
   const { config, disk, clock, chance, layout } = needs;
   const server = { ...(await neo4jSettings(config, disk)), clock, chance };
   const path = join(layout.graph, 'graph.db');
+  const { openNeo4jCopySource, openNeo4jCopyTarget } = await neo4jStore();
   if (to === 'neo4j') {
     const target = await openNeo4jCopyTarget(server);
     return { source: openCopySource(path), target, seal: () => Promise.resolve() };
