@@ -8,17 +8,21 @@ const rowsPerRead = 1000;
 
 /** Names of all session folders, in no order. */
 export async function keysOnDisk(engine: Engine): Promise<readonly Key[]> {
-  const { disk, directory } = engine.options;
+  return Array.fromAsync(eachKeyOnDisk(engine));
+}
+
+/** The same one after another: no more than one shard's names are held, however many sessions there are. */
+export async function* eachKeyOnDisk({
+  options: { disk, directory },
+}: Pick<Engine, 'options'>): AsyncGenerator<Key> {
   const sessions = join(directory, 'sessions');
-  const keys: Key[] = [];
   for (const shard of await disk.readDirectory(sessions)) {
     if (shard.kind !== 'directory') continue;
     for (const { name } of await disk.readDirectory(join(sessions, shard.name))) {
       const key = parseKey(name);
-      if (key !== undefined) keys.push(key);
+      if (key !== undefined) yield key;
     }
   }
-  return keys;
 }
 
 /** Rows of all keys, in key order: those whose epoch is over have nothing else. */

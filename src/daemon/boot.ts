@@ -1,7 +1,7 @@
 import { createAccess, openTokenStore, type Access, type TokenStore } from '#access';
 import { assert } from '#base';
 import { parseAddress } from '#config';
-import { openControlDatabase, type ControlDatabase } from '#control';
+import type { ControlDatabase } from '#control';
 import { createConsole } from '#console';
 import { armFailpoints, openFilesMax } from '#disk';
 import { tenureLost, type FencePermit } from '#fence';
@@ -13,6 +13,7 @@ import { bindRoot, removeDaemonFile, writeDaemonFile, type BoundRoot } from '#ro
 import { startMetrics, tenureTaken } from '#signals';
 import { pushTelemetry } from './push-telemetry.ts';
 import { adoptRestored, type RestoredAdoption } from './adopt-restored.ts';
+import { openVouched, type Vouch } from './open-vouched.ts';
 import { openStores, type Stores } from './assemble.ts';
 import { degradedByRemoval } from './degraded-by-removal.ts';
 import type { Ground, ReadyDaemon } from './daemon.ts';
@@ -69,11 +70,10 @@ export async function boot(given: Ground): Promise<ReadyDaemon | undefined> {
   const url = await openDoor(ground, progress, root, tokens, front);
   if (ground.isStopping()) return undefined;
   ground.phase.enter('recovering', `listening at ${url}`);
-  const control = openControlDatabase(root.layout.controlDatabase, { clock: ground.clock });
-  ground.closers.add('control database', () => control.close());
+  const { control, vouch } = await openVouched(ground, root);
   const stores = await openWithTenure(ground, progress, root, control);
   if (ground.isStopping()) return undefined;
-  beginWork(ground, progress, root, control, tokens, stores, front);
+  beginWork(ground, progress, root, { control, vouch, tokens, stores, front });
   ground.phase.enter('ready', `${root.layout.root} is served at ${url}`);
   return { url, root: root.layout.root, isNewRoot: root.isNew };
 }
@@ -208,14 +208,19 @@ export async function openWithTenure(
   return stores;
 }
 
+interface Opened {
+  readonly control: ControlDatabase;
+  readonly vouch: Vouch;
+  readonly tokens: TokenStore;
+  readonly stores: Stores;
+  readonly front: Front;
+}
+
 function beginWork(
   ground: Ground,
   progress: Progress,
   root: BoundRoot,
-  control: ControlDatabase,
-  tokens: TokenStore,
-  stores: Stores,
-  front: Front,
+  { control, vouch, tokens, stores, front }: Opened,
 ): void {
   const { options, clock, closers } = ground;
   const { permit } = progress;
@@ -248,13 +253,13 @@ function beginWork(
   keeping = startDesk(ground, control, work.context);
   progress.expiring = keeping.expiring;
   const reconciling = reconcileDead(stores.logs);
-  const comparing = compareGraph({
-    bond: stores.bond,
-    graph: stores.graph,
-    rootId: root.marker.storageRootId,
-    clock,
-    drain: work.drain,
-  });
+  const { bond, graph } = stores;
+  const rootId = root.marker.storageRootId;
+  const comparing = compareGraph(
+    { bond, graph, rootId, clock, drain: work.drain },
+    vouch.isAgreed && !stores.isGraphAServer,
+  );
+  vouch.hasAgreed = () => (progress.isLost ? undefined : comparing.hasAgreed);
   const endDegradedWatch = watchDegraded(clock, () => degradations(work.context));
   // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
   closers.add('books', () => {

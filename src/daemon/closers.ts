@@ -1,6 +1,7 @@
 import type { Clock } from '#base';
 
-export type Close = (deadlineMs: number) => Promise<void> | void;
+/** `failed`: what could not be closed before it. */
+export type Close = (deadlineMs: number, failed: readonly CloseFailure[]) => Promise<void> | void;
 
 /** What was opened, to be closed in reverse by whoever opened it. */
 export interface Closers {
@@ -34,7 +35,7 @@ export function createClosers(): Closers {
       for (let one = open.pop(); one !== undefined; one = open.pop()) {
         const leftMs = Math.max(closeMsLeast, deadlineMs - clock.monotonic());
         const { name } = one;
-        const error = await failureWithin(() => one.close(deadlineMs), leftMs, clock);
+        const error = await failureWithin(() => one.close(deadlineMs, failures), leftMs, clock);
         if (error !== undefined) failures.push({ name, error });
       }
       return failures;

@@ -1,10 +1,11 @@
 import { openTokenStore } from '#access';
 import type { MillraceError } from '#base';
-import { openControlDatabase, type ControlDatabase } from '#control';
+import type { ControlDatabase } from '#control';
 import { nodeDisk, openFilesMax, stagingNames } from '#disk';
 import { systemChance, systemClock } from '#base';
 import type { FencePermit } from '#fence';
 import { bindRoot, type BoundRoot } from '#roots';
+import { openVouched } from './open-vouched.ts';
 import { openStores, type Stores } from './assemble.ts';
 import { createClosers } from './closers.ts';
 import type { DaemonOptions, Ground } from './daemon.ts';
@@ -65,8 +66,7 @@ async function open(ground: Ground): Promise<Core> {
   const keyEncoding = config['queue.key_encoding'];
   const root = await bindRoot(options.root, { disk, clock, chance, names, keyEncoding });
   closers.add('root lock', () => root.lock.release());
-  const control = openControlDatabase(root.layout.controlDatabase, { clock });
-  closers.add('control database', () => control.close());
+  const { control, vouch } = await openVouched(ground, root);
   const { storageRootId } = root.marker;
   const { logHandlesMax } = planOpenFiles(await openFilesMax(disk), config['http.max_connections']);
   const order = { storageRootId, holder: 'core', chance };
@@ -74,6 +74,7 @@ async function open(ground: Ground): Promise<Core> {
     openStores({ config, root, permit, disk, names, clock, chance, logHandlesMax }, opened),
   );
   const { tenure, stores } = taken;
+  vouch.hasAgreed = () => vouch.isAgreed;
   const { permit } = tenure;
   closers.add('tenure', () => void tenure.release());
   taken.closers.moveTo(closers);

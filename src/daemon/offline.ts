@@ -1,5 +1,4 @@
 import { assert, messageOf, systemChance, systemClock, type MillraceError } from '#base';
-import { openControlDatabase } from '#control';
 import { nodeDisk, stagingNames } from '#disk';
 import type { BoundRoot } from '#roots';
 import { daemonNoticed, startLog } from '#signals';
@@ -8,6 +7,7 @@ import { bind, openTokens, openWithTenure, withOpenFiles, type Progress } from '
 import { createClosers } from './closers.ts';
 import type { DaemonOptions, Ground } from './daemon.ts';
 import { fixedSettings } from './live-settings.ts';
+import { openVouched } from './open-vouched.ts';
 import { createPhaseHolder } from './phase.ts';
 import { startWork, type StartedWork } from './start-work.ts';
 
@@ -84,9 +84,9 @@ async function open(given: Ground, isDrained: boolean): Promise<OfflineRoot> {
     isLost: false,
   };
   const root = await bind(ground);
-  const control = openControlDatabase(root.layout.controlDatabase, { clock });
-  closers.add('control database', () => control.close());
+  const { control, vouch } = await openVouched(ground, root);
   const stores = await openWithTenure(ground, progress, root, control);
+  vouch.hasAgreed = () => (progress.isLost ? undefined : vouch.isAgreed);
   const { permit } = progress;
   assert(permit !== undefined, 'the tenure is taken before work begins');
   const tokens = await openTokens(ground, root);

@@ -12,6 +12,7 @@ import {
   type StagingNames,
 } from '#disk';
 import type { KeyEncoding } from '#record';
+import { takeClosingNote, type ClosingNote } from './closing-note.ts';
 import { readDaemonFile } from './daemon-file.ts';
 import {
   caseInsensitive,
@@ -33,6 +34,8 @@ export interface BoundRoot {
   /** This bind made the marker. */
   readonly isNew: boolean;
   readonly lock: FileLock;
+  /** What the last stop left, when it was in order; taken away by this bind. */
+  readonly left: ClosingNote | undefined;
 }
 
 export interface BindOptions {
@@ -169,7 +172,8 @@ async function readOrMake(
   if (options.keyEncoding === 'plain' && (await isCaseInsensitive(disk, layout.root)))
     throw caseInsensitive({ root: layout.root });
   for (const folder of foldersOf(layout)) await makeDurableDirectory(disk, folder, layout.root);
-  return { layout, marker, source: chosen.source, isNew: bytes === undefined, lock };
+  const left = await takeClosingNote(disk, layout);
+  return { layout, marker, source: chosen.source, isNew: bytes === undefined, lock, left };
 }
 
 /** The marker answers to another spelling of its name only where upper and lower case are one. */

@@ -8,8 +8,12 @@ export interface RootLayout {
   readonly lock: string;
   /** There while a restore is at work, or was interrupted: nobody binds the folder (FEN-707). */
   readonly restoreJournal: string;
+  /** What a stop in order left, for the next bind. */
+  readonly closingNote: string;
   readonly queue: string;
   readonly graph: string;
+  /** SQLite; beside it what SQLite keeps while it is open. */
+  readonly graphDatabase: string;
   readonly control: string;
   readonly controlDatabase: string;
   /** LMDB environment of the daemon's own fence domain. */
@@ -26,14 +30,17 @@ export const layoutVersion = 1;
 export function layoutOf(root: string): RootLayout {
   const maintenance = join(root, '.maintenance');
   const control = join(root, 'control');
+  const graph = join(root, 'graph');
   return {
     root,
     marker: join(root, 'root.json'),
     maintenance,
     lock: join(maintenance, 'root.lock'),
     restoreJournal: join(maintenance, 'restore-journal.json'),
+    closingNote: join(maintenance, 'closed.json'),
     queue: join(root, 'queue'),
-    graph: join(root, 'graph'),
+    graph,
+    graphDatabase: join(graph, 'graph.db'),
     control,
     controlDatabase: join(control, 'control.db'),
     state: join(root, 'state', 'daemon'),

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { systemChance, systemClock } from '#base';
 import { nodeDisk, stagingNames } from '#disk';
 import { FencePermit, tenureDomain } from '#fence';
-import { emptyCursor, encodeKey, formatPosition, type Cursor } from '#record';
+import type { AppliedRow } from '#graph';
+import { openEmbeddedGraph } from '#graph/embedded';
+import { emptyCursor, encodeKey, formatPosition, type Cursor, type Key } from '#record';
 import { bindRoot } from '#roots';
 import { openLmdbState, type KeyRow, type StateWrite } from '#state';
 import { sealFrame } from '../../queue-backends/filesystem/journal/frame.ts';
@@ -25,12 +27,14 @@ import { storedBytes, writeStored } from '../../queue-backends/filesystem/sessio
 /** Sessions per transaction of the state store. */
 const rowsAtOnce = 1000;
 const workspace = 'idle';
+/** Sequence that the journal's mark names. */
+const markedThrough = 1;
 const accepted = '2026-01-01T00:00:00.000Z';
 
 /**
  * Makes a root of many idle sessions in the form that a clean stop leaves: one applied event each, its log, generation file, offset record and row,
- * and a journal whose mark counts them all. 100,000 in half a minute, where posting them takes ten; what the graph would hold of them is left out,
- * since a start does not look at it.
+ * and a journal whose mark counts them all. 100,000 in half a minute, where posting them takes ten. Of the graph it writes the row of each session,
+ * which a start compares with the log; nodes and edges are left out.
  */
 export async function makeBigRoot(path: string, sessions: number): Promise<void> {
   const names = stagingNames(process.pid, systemChance);
@@ -42,12 +46,30 @@ export async function makeBigRoot(path: string, sessions: number): Promise<void>
   root.lock.release();
   const rootId = marker.storageRootId;
   const permit = FencePermit.issue(tenureDomain(rootId), 1, 'big-root', () => true);
-  const state = await openLmdbState({ directory: layout.state, permit, chance: systemChance });
+  const chance = systemChance;
+  const state = await openLmdbState({ directory: layout.state, permit, chance });
+  const graph = await openEmbeddedGraph({
+    path: join(layout.graph, 'graph.db'),
+    rootId,
+    permit,
+    spillBytes: 64 * 1024,
+    clock: systemClock,
+    chance,
+  });
   for (let from = 0; from < sessions; from += rowsAtOnce) {
     const count = Math.min(rowsAtOnce, sessions - from);
-    const writes = Array.from({ length: count }, (_, at) => makeSession(layout.queue, from + at));
-    await state.write(permit, writes.flat());
+    const made = Array.from({ length: count }, (_, at) => makeSession(layout.queue, from + at));
+    await state.write(
+      permit,
+      made.flatMap(({ writes }) => writes),
+    );
+    await graph.adopt(
+      permit,
+      new Map(made.map(({ key, mark }): [Key, AppliedRow] => [key, { ...mark, rootId }])),
+    );
   }
+  await graph.close();
+  await state.write(permit, [{ table: 'checkpoint', through: markedThrough }]);
   await state.flush();
   await state.close();
   writeQueue(layout.queue, rootId, sessions);
@@ -66,8 +88,16 @@ function cursorOf(): Cursor {
   return { ...emptyCursor(), layer1: { event_seq: 1, last_updated: null } };
 }
 
-/** The session's folder, and what the state store has of it. */
-function makeSession(queue: string, number: number): readonly StateWrite[] {
+interface MadeSession {
+  readonly key: Key;
+  /** What the state store has of it. */
+  readonly writes: readonly StateWrite[];
+  /** What the graph has of it. */
+  readonly mark: Pick<AppliedRow, 'position' | 'sha256'>;
+}
+
+/** Writes the session's folder. */
+function makeSession(queue: string, number: number): MadeSession {
   const session = `idle-${String(number).padStart(7, '0')}`;
   const key = encodeKey(workspace, session);
   const epoch = systemChance.uuid();
@@ -129,10 +159,15 @@ function makeSession(queue: string, number: number): readonly StateWrite[] {
     session,
     owner: 'agent',
   };
-  return [
-    { table: 'progress', key, progress: { epoch, indexedThrough: line.length } },
-    { table: 'row', key, row },
-  ];
+  const progress = { epoch, indexedThrough: line.length };
+  return {
+    key,
+    writes: [
+      { table: 'progress', key, progress },
+      { table: 'row', key, row },
+    ],
+    mark: { position, sha256 },
+  };
 }
 
 /** `format.json`, and a journal of one segment whose last word is the mark of a clean stop. */
@@ -158,7 +193,7 @@ function writeQueue(queue: string, rootId: string, sessions: number): void {
     frameOf(frameKinds.tenure, { generation: 1, rootId }, { salt, sequence: 1 }),
     frameOf(
       frameKinds.mark,
-      { low: 1, totals, active: [], quarantined: [] },
+      { low: markedThrough, totals, active: [], quarantined: [] },
       { salt, sequence: 2 },
     ),
   ];

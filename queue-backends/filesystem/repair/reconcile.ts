@@ -1,4 +1,4 @@
-import { isMillraceError } from '#base';
+import { createPace, isMillraceError } from '#base';
 import { failpoint, platformCode } from '#disk';
 import type { KeyGuard, ReconcileReport } from '#queue';
 import { emptyCursor, type Key } from '#record';
@@ -7,7 +7,7 @@ import { type Engine, noteBacklog } from '../engine.ts';
 import { frameKinds } from '../journal/frame.ts';
 import { type CommitPayload, encodeJson } from '../journal/payloads.ts';
 import { submitFrame } from '../journal/submit.ts';
-import { keysOnDisk } from '../all-keys.ts';
+import { eachKeyOnDisk } from '../all-keys.ts';
 import { countLetters } from './count-letters.ts';
 import { hasDeadFile } from '../session/dead-file.ts';
 import { type KeyState, dirty, passDead, positionOf } from '../session/key-state.ts';
@@ -100,24 +100,23 @@ function mayPass(error: unknown): boolean {
   );
 }
 
-/** So many keys are looked at between two pauses: the pass is in no hurry, and others are. */
-const keysAtOnce = 64;
-const pauseMs = 20;
+/** The first keys are looked at within a second or two; of a root with very many the rest is left a few thousandths of a core (ING-808). */
+const pace = { share: 0.003, quickSteps: 1024, restMsMin: 20, stepsAtOnce: 64 } as const;
 
 /**
  * All keys that have dead letters, or whose files do not look as a well key's do, one guard at a time (ING-314, ING-705): safe beside live
- * drainers, and it hurries nobody. So damage in a key that nobody uses is told soon after a start, too.
+ * drainers, and it hurries nobody. So damage in a key that nobody uses is told after a start, too.
  */
 export async function reconcileAllDead(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<ReconcileReport> {
+  const { step } = createPace({ ...pace, clock: engine.options.clock });
   let keys = 0;
   let skipped = 0;
   const failed: Key[] = [];
-  for (const [at, key] of (await keysOnDisk(engine)).entries()) {
-    signal.throwIfAborted();
-    if (at % keysAtOnce === keysAtOnce - 1) await pause(engine, signal);
+  for await (const key of eachKeyOnDisk(engine)) {
+    await step(signal);
     try {
       if (!(await isWorthALook(engine, key))) continue;
       keys += 1;
@@ -129,17 +128,6 @@ export async function reconcileAllDead(
     }
   }
   return { keys, skipped, failed };
-}
-
-async function pause(engine: Engine, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const onAbort = (): void => resolve();
-  const timer = engine.options.clock.after(pauseMs, resolve);
-  signal.addEventListener('abort', onAbort, { once: true });
-  await promise;
-  timer.cancel();
-  // One pause per 64 keys: left behind, the listeners of a big root would be thousands.
-  signal.removeEventListener('abort', onAbort);
 }
 
 /** Without a lock, and so only a hint: what matters is looked at again under it. */
