@@ -259,7 +259,9 @@ function beginWork(
     { bond, graph, rootId, clock, drain: work.drain },
     vouch.isAgreed && !stores.isGraphAServer,
   );
-  vouch.hasAgreed = () => (progress.isLost ? undefined : comparing.hasAgreed);
+  // The file of a graph that is not in use speaks for no server.
+  vouch.hasAgreed = () =>
+    progress.isLost ? undefined : comparing.hasAgreed && !stores.isGraphAServer;
   const endDegradedWatch = watchDegraded(clock, () => degradations(work.context));
   // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
   closers.add('books', () => {
