@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { assert } from './assert.ts';
 
 /** Castagnoli, reflected. */
@@ -102,7 +102,7 @@ function shiftOf(bytes: number): number {
 }
 
 export function sha256Hex(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return hash('sha256', bytes, 'hex');
 }
 
 /** One buffer with all parts, in order; a single part is returned as it is, not copied. */

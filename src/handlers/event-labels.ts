@@ -6,6 +6,19 @@ const labelLengthMax = 200;
  * at every other character that no label can hold it is parted too, where the predecessor failed (PN-23, G12).
  */
 export function eventLabels(event: string): readonly string[] {
+  const known = labelsOf.get(event);
+  if (known !== undefined) return known;
+  const labels = madeLabels(event);
+  if (labelsOf.size >= namesMax) labelsOf.clear();
+  labelsOf.set(event, labels);
+  return labels;
+}
+
+/** Clients have some dozens of names, and making labels of one costs as much as a fifth of a fold. */
+const labelsOf = new Map<string, readonly string[]>();
+const namesMax = 1000;
+
+function madeLabels(event: string): readonly string[] {
   const lastColon = event.lastIndexOf(':');
   const category = lastColon < 0 ? event : event.slice(0, lastColon);
   return [...new Set([labelOf(event), labelOf(category), 'Event'])].sort();

@@ -8,7 +8,23 @@ export function jsonText(value: JsonValue): string {
   if (typeof value === 'string') return quoteAscii(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (isRawNumber(value)) return value.rawJSON;
-  if (Array.isArray(value)) return `[${(value as readonly JsonValue[]).map(jsonText).join(', ')}]`;
-  const members = Object.entries(value as JsonObject);
-  return `{${members.map(([name, member]) => `${quoteAscii(name)}: ${jsonText(member)}`).join(', ')}}`;
+  return Array.isArray(value) ? arrayText(value) : objectText(value as JsonObject);
+}
+
+function arrayText(items: readonly JsonValue[]): string {
+  let text = '[';
+  for (const [at, item] of items.entries()) {
+    if (at > 0) text += ', ';
+    text += jsonText(item);
+  }
+  return `${text}]`;
+}
+
+function objectText(object: JsonObject): string {
+  let text = '{';
+  for (const name in object) {
+    if (text.length > 1) text += ', ';
+    text += `${quoteAscii(name)}: ${jsonText(object[name] ?? null)}`;
+  }
+  return `${text}}`;
 }

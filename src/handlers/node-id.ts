@@ -4,6 +4,8 @@ import { escapeColons, type Timestamp } from '#record';
 /** Longest node id in UTF-8 bytes; a longer one keeps its first 900 and ends in `~` and its SHA-256 (ING-611). */
 const nodeIdBytesMax = 1024;
 const keptBytes = 900;
+/** UTF-8 bytes of a UTF-16 unit. */
+const bytesPerUnitMax = 3;
 /** Longest text that keys a map of the cursor as it is. */
 const mapKeyLengthMax = 128;
 
@@ -47,6 +49,7 @@ export function ownedNodeId(sessionNode: string, kind: string, ...rest: readonly
 /** Well-formed, without control characters, at most 1024 bytes. */
 export function boundedNodeId(id: string): string {
   const text = plainText(id).replace(/\p{Cc}/gu, percent);
+  if (text.length * bytesPerUnitMax <= nodeIdBytesMax) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= nodeIdBytesMax) return text;
   let end = keptBytes;

@@ -16,6 +16,8 @@ export interface SpilledValue {
 const mediaType = 'application/json';
 /** A UTF-16 unit becomes at most six bytes of JSON text, a `\u` escape. */
 const bytesPerUnitMax = 6;
+/** Of a number, `true`, `false` or `null`. */
+const bytesPerPrimitiveMax = 32;
 
 /** What is moved away while one record is folded; lives no longer than the fold (ING-521). */
 export interface Spill {
@@ -33,15 +35,34 @@ function keepOrMove(value: JsonValue, spill: Spill): JsonValue {
   return { $object: { sha256, bytes: bytes.length, media_type: mediaType } };
 }
 
-/** A cheap upper bound first: hardly a value needs its canonical text. */
+/** A cheap upper bound first, and a nearer one where that is above the limit: hardly a value needs its canonical text. */
 function mayExceed(value: JsonValue, limitBytes: number): boolean {
-  if (typeof value === 'string') return value.length * bytesPerUnitMax + 2 > limitBytes;
-  if (value === null || typeof value !== 'object') return false;
-  return JSON.stringify(value).length * 3 > limitBytes;
+  if (roomAfter(value, limitBytes) >= 0) return false;
+  return typeof value === 'string' || JSON.stringify(value).length * 3 > limitBytes;
+}
+
+/** What is left of `room` bytes behind the JSON text of `value` at its longest; below zero it may not fit. */
+function roomAfter(value: JsonValue, room: number): number {
+  if (typeof value === 'string') return room - value.length * bytesPerUnitMax - 2;
+  if (value === null || typeof value !== 'object') return room - bytesPerPrimitiveMax;
+  if (isRawNumber(value)) return room - value.rawJSON.length;
+  let left = room - 2;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && left >= 0; at += 1)
+      left = roomAfter((value as readonly JsonValue[])[at] ?? null, left - 1);
+    return left;
+  }
+  const members = value as JsonObject;
+  for (const name in members) {
+    if (left < 0) return left;
+    left = roomAfter(members[name] ?? null, left - name.length * bytesPerUnitMax - 4);
+  }
+  return left;
 }
 
 /** `data` with each large member moved away, and then the whole if it is still too large (D30). */
 export function spillData(data: JsonObject, spill: Spill): JsonValue {
+  if (roomAfter(data, spill.limitBytes) >= 0) return data;
   const kept: Record<string, JsonValue> = {};
   for (const [member, value] of Object.entries(data)) {
     Object.defineProperty(kept, member, {
@@ -93,11 +114,14 @@ function factOf(news: DelegationNews, spill: Spill): Mutation {
 }
 
 function propertiesOf(draft: NodeDraft, spill: Spill): Properties {
+  const { times, values } = draft;
   const properties: Record<string, PropertyValue> = {};
-  for (const [name, canonical] of Object.entries(draft.times ?? {})) {
+  for (const name in times) {
+    const canonical = times[name];
     if (canonical !== undefined) properties[name] = { $time: canonical };
   }
-  for (const [name, value] of Object.entries(draft.values ?? {})) {
+  for (const name in values) {
+    const value = values[name];
     const property = value === undefined ? undefined : toProperty(value, spill);
     if (property !== undefined) properties[name] = property;
   }

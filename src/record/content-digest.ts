@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson, parseJson, sliceMembers } from '#base';
 
 /**
@@ -19,5 +19,5 @@ function canonical(bytes: Uint8Array): string {
 }
 
 function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }

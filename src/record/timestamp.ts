@@ -16,6 +16,22 @@ const lastMs: number = utcMs(10_000, 1, 1) - 1;
  * digits where Python keeps six. Without a zone it is UTC, on every machine (PN-27). Undefined for everything else, second 60 included.
  */
 export function parseTimestamp(text: string): Timestamp | undefined {
+  return parseCommon(text) ?? parseAny(text);
+}
+
+/** The common form in UTC, of which the canonical one is a copy: 0.5 µs instead of 3. */
+function parseCommon(text: string): Timestamp | undefined {
+  if (!commonForm.test(text) || text.startsWith('9999')) return undefined;
+  const isUtc = text.endsWith('Z');
+  if (!isUtc && !text.endsWith('+00:00')) return undefined;
+  const fraction = text.slice(20, isUtc ? -1 : -6).padEnd(9, '0');
+  const seconds = text.slice(0, 19);
+  const ms = Date.parse(`${seconds}Z`);
+  if (ms < 0) return undefined;
+  return { canonical: `${seconds}.${fraction}Z`, epochMs: ms + Number(fraction.slice(0, 3)) };
+}
+
+function parseAny(text: string): Timestamp | undefined {
   const date = parseDate(text);
   if (date === undefined) return undefined;
   const rest = text.slice(date.length);

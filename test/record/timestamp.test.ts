@@ -142,4 +142,29 @@ describe('timestamp', () => {
       { numRuns: 5000 },
     );
   });
+
+  it('is the same instant in the form that clients write and in the one that nobody does', () => {
+    const fraction = fc.string({
+      unit: fc.constantFrom('0', '1', '5', '9'),
+      minLength: 0,
+      maxLength: 9,
+    });
+    const instant = fc.date({
+      min: new Date('1000-01-01T00:00:00Z'),
+      max: new Date('9998-12-31T23:59:59Z'),
+      noInvalidDate: true,
+    });
+    const zone = fc.constantFrom('Z', '', '+00:00', '-00:00', '+05:30');
+    fc.assert(
+      fc.property(instant, fraction, zone, (date, digits, offset) => {
+        const seconds = date.toISOString().slice(0, 19);
+        const [mark, otherMark] = digits === '' ? ['', ''] : ['.', ','];
+        const common = parseTimestamp(`${seconds}${mark}${digits}${offset}`);
+        const rare = parseTimestamp(`${seconds.replace('T', ' ')}${otherMark}${digits}${offset}`);
+        expect(common).toBeDefined();
+        expect(common).toEqual(rare);
+      }),
+      { numRuns: 3000 },
+    );
+  });
 });
