@@ -80,7 +80,11 @@ function isClaudeRow(row: JsonObject): boolean {
   if (typeof type !== 'string' || isJsonObject(row['payload'])) return false;
   const hasIds = typeof row['uuid'] === 'string' || 'parentUuid' in row || 'leafUuid' in row;
   if (typeof row['sessionId'] === 'string' && ('uuid' in row || claudeTypes.has(type))) return true;
-  return claudeTypes.has(type) && (hasIds || 'message' in row || 'snapshot' in row);
+  if (!claudeTypes.has(type)) return false;
+  // `claude -p --output-format stream-json`, and the journal of a workflow.
+  const isPrinted = typeof row['session_id'] === 'string';
+  const isJournal = typeof row['key'] === 'string' && typeof row['agentId'] === 'string';
+  return hasIds || 'message' in row || 'snapshot' in row || isPrinted || isJournal;
 }
 
 /** The first row of an old rollout, its state rows, and its items. */

@@ -14,8 +14,8 @@ export interface DocumentOptions {
 }
 
 /**
- * A file that is one JSON document over many lines (its first line is a bracket alone) becomes one line, or one for each item of its array; every
- * other file passes as it is. Holds at most one document of `maxLineBytes`.
+ * A file that is one JSON document over many lines (its first line is a bracket alone) becomes one line, or one for each item of its array, as does
+ * a list that is the first line; every other file passes as it is. Holds at most one document of `maxLineBytes`.
  */
 export async function* joinDocument(
   lines: AsyncIterable<SourceLine>,
@@ -26,9 +26,10 @@ export async function* joinDocument(
   let isFirst = true;
   for await (const line of lines) {
     if (isFirst && isOpeningBracket(line)) held = [];
+    const isList = isFirst && held === undefined && !line.isTooLong && beginsList(line);
     isFirst = false;
     if (held === undefined) {
-      yield line;
+      yield* isList ? documentOf([line]) : [line];
       continue;
     }
     held.push(line);
@@ -43,6 +44,11 @@ export async function* joinDocument(
 function isOpeningBracket({ bytes }: SourceLine): boolean {
   const text = bytes.length <= 16 ? Buffer.from(bytes).toString('latin1').trim() : '';
   return text === '{' || text === '[';
+}
+
+/** A whole list in one line, as `jq -s -c` writes it. */
+function beginsList({ bytes }: SourceLine): boolean {
+  return Buffer.from(bytes.subarray(0, 16)).toString('latin1').trimStart().startsWith('[');
 }
 
 /** Text that is no document after all stays lines. */

@@ -181,3 +181,59 @@ describe('a longer version of a file', () => {
     );
   });
 });
+
+describe('rows that a headless run prints', () => {
+  const printed = (members: object): string =>
+    JSON.stringify({ session_id: 's', parent_tool_use_id: null, ...members });
+  const said = (id: string, block: object, more: object = {}): string =>
+    printed({ type: 'assistant', message: { id, role: 'assistant', content: [block] }, ...more });
+  const call = { type: 'tool_use', id: 't1', name: 'Task', input: { subagent_type: 'explorer' } };
+  const result = { type: 'tool_result', tool_use_id: 't1', content: 'found' };
+  const rows = [
+    printed({ type: 'system', subtype: 'init', cwd: '/home/dev/demo', tools: ['Task'] }),
+    said('m1', call),
+    said('m2', { type: 'text', text: 'looking' }, { parent_tool_use_id: 't1' }),
+    printed({ type: 'user', message: { role: 'user', content: [result] } }),
+    said('m3', { type: 'text', text: 'here' }),
+    printed({ type: 'result', subtype: 'success', is_error: false, result: 'here' }),
+  ];
+
+  it('give one run without a prompt, and the sub-agent below its call', async () => {
+    const graph = await graphOfRows(...rows);
+    const runs = [...graph.nodes.values()].filter(({ labels }) => labels.has('OrchestratorRun'));
+    expect(runs.map(({ properties }) => properties.get('status'))).toEqual([undefined, 'success']);
+    expect(['Session', 'Iteration', 'ToolCall'].map((label) => countOf(graph, label))).toEqual([
+      2, 3, 1,
+    ]);
+    expect(graph.edges.has('s\nHAS_SUBSESSION\ns-sidechain-t1')).toBe(true);
+    expect(graph.findings).toEqual([]);
+  });
+
+  it('are taken from a list in one line too, and twice give the same', async () => {
+    const lines = await translateBytes(Buffer.from(`${rows.join('\n')}\n`));
+    const list = await translateBytes(Buffer.from(`[${rows.join(',')}]\n`));
+    expect(list.rejects).toEqual([]);
+    expect(list.records.map(({ event }) => event)).toEqual(lines.records.map(({ event }) => event));
+    const whole = await graphOf(lines.records);
+    expect((await graphOf(lines.records, lines.records)).digest).toBe(whole.digest);
+  });
+});
+
+describe('a file in which no row names a session', () => {
+  it('has that of its path', async () => {
+    const session = uuid(7);
+    for (const path of [
+      `/home/dev/.claude/projects/-home-dev/${session}.jsonl`,
+      `/home/dev/.claude/projects/-home-dev/${session}/subagents/workflows/w/journal.jsonl`,
+    ]) {
+      const rows = [JSON.stringify({ type: 'summary', summary: 'x', leafUuid: uuid(1) })];
+      if (path.includes('journal'))
+        rows.unshift(JSON.stringify({ type: 'started', key: 'k', agentId: 'a' }));
+      const { records, rejects } = await translateBytes(Buffer.from(rows.join('\n')), {
+        defaults: { path },
+      });
+      expect(rejects).toEqual([]);
+      expect(records.every((record) => record.session.startsWith(session))).toBe(true);
+    }
+  });
+});

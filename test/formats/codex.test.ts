@@ -164,4 +164,28 @@ describe('Codex rollouts', () => {
     const partial = await translateSample('codex/recon-partial-then-full-record.jsonl');
     expect(partial.rejects).toEqual([{ line: 13, code: 'RECORD_NOT_JSON' }]);
   });
+
+  it('keep a text that the same log says twice: only the other log repeats it', async () => {
+    const asked = (text: string): Item => ['event_msg', { type: 'user_message', message: text }];
+    const said = (text: string): Item => ['event_msg', { type: 'agent_message', message: text }];
+    const item = (role: string, text: string): Item => [
+      'response_item',
+      { type: 'message', role, content: [{ type: 'text', text }] },
+    ];
+    const counts = (graph: StoredGraph): readonly number[] =>
+      ['Prompt', 'OrchestratorRun', 'Iteration'].map((label) => countOf(graph, label));
+    const ofItems = [item('user', 'continue'), item('assistant', 'ok')];
+    const ofMessages = [asked('continue'), said('ok')];
+    const ofBoth = [item('user', 'go on'), asked('go on'), said('ok'), item('assistant', 'ok')];
+    for (const turn of [ofItems, ofMessages, ofBoth])
+      expect(counts(await graphOfRows(meta, ...turn, ...turn, ...turn))).toEqual([3, 3, 3]);
+  });
+
+  it('of a spawned thread hang below the thread that spawned it, wherever their header says so', async () => {
+    const spawn = { parent_thread_id: 'parent', depth: 1, agent_role: 'explorer' };
+    for (const told of [spawn, { source: { subagent: { thread_spawn: spawn } } }]) {
+      const graph = await graphOfRows(['session_meta', { id: 'child', ...told }]);
+      expect(graph.edges.has('parent\nHAS_SUBSESSION\nchild')).toBe(true);
+    }
+  });
 });

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '#base';
 import { idPart, objectOf, remember, textOf, without } from '../event-draft.ts';
 import { agentTools, claudeIds, providerName } from './ids.ts';
-import { closeRun } from './prompts.ts';
+import { beginPrintedRun, closeRun } from './prompts.ts';
 import { messageText, nameIn } from './read-row.ts';
 import { emit, envelopeOf, rowId, runOf, type RowContext } from './row-context.ts';
 import { callsMax } from './state.ts';
@@ -16,6 +16,7 @@ export function assistantMessage(context: RowContext): void {
     apiError(context);
     return;
   }
+  beginPrintedRun(context);
   const id = nameIn(row.message['id']) ?? rowId(context, 'answer');
   const isNew = stream.answer?.id !== id;
   const answer =

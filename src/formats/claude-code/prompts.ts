@@ -46,6 +46,15 @@ export function userMessage(context: RowContext): void {
   );
 }
 
+/** A printed session does not show what was asked: its run begins with the first answer. */
+export function beginPrintedRun(context: RowContext): void {
+  const { stream, row } = context;
+  if (stream.isPrinted !== true || stream.isRunOpen) return;
+  stream.run = idPart(row.uuid ?? rowId(context, 'run'));
+  stream.isRunOpen = true;
+  emit(context, 'execution:start', runOf(context), { id: claudeIds.run(stream.run) });
+}
+
 /** Ends the run that is open; nothing without one. `time` of a run whose end nobody marked is that of the row that shows it. */
 export function closeRun(
   context: RowContext,

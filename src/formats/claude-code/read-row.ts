@@ -13,6 +13,8 @@ export interface ClaudeRow {
   readonly session: string | undefined;
   readonly agentId: string | undefined;
   readonly isSidechain: boolean;
+  /** Of a printed row of a sub-agent: the call that started it. */
+  readonly parentCall: string | undefined;
   readonly promptId: string | undefined;
   readonly message: JsonObject;
   readonly blocks: readonly JsonObject[];
@@ -32,6 +34,7 @@ export function readRow(object: JsonObject, text: string): ClaudeRow {
     session: sessionOfRow(object),
     agentId: textOf(object['agentId']),
     isSidechain: object['isSidechain'] === true,
+    parentCall: textOf(object['parent_tool_use_id']),
     promptId: uuidIn(object['promptId']) ?? nameIn(object['promptId']),
     message,
     blocks: blocksOf(message['content']),
@@ -41,6 +44,13 @@ export function readRow(object: JsonObject, text: string): ClaudeRow {
 /** The main session, which rows of sub-agents name too. */
 export function sessionOfRow(object: JsonObject): string | undefined {
   return textOf(object['sessionId']) ?? textOf(object['session_id']);
+}
+
+/** The main session by the place of its files: `SESSION.jsonl`, `SESSION/subagents/…`. */
+export function sessionOfPath(path: string | undefined): string | undefined {
+  const named =
+    /(?:^|[/\\])([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?:\.jsonl?$|[/\\]subagents[/\\])/i;
+  return named.exec(path ?? '')?.[1];
 }
 
 /** The text of a message as a person reads it; images and documents have none. */

@@ -16,6 +16,8 @@ export interface StreamState {
   /** Name of the last run; later rows belong to it until the next prompt. */
   run?: string;
   isRunOpen: boolean;
+  /** Rows are printed (`claude -p`): they do not show the prompt, and a run begins with its first answer. */
+  isPrinted?: boolean;
   /** Prompt id of the last prompt: other rows of the same id are no prompts. */
   promptId?: string;
   /** The model's answer at hand: several rows with one id. */

@@ -7,7 +7,7 @@ import { chainsMax, type ClaudeState, type OpenCall } from './state.ts';
 /** Where a row belongs: the main session, or the session of a sub-agent. */
 export interface RowStream {
   readonly session: string;
-  /** The row begins a sidechain of an old version: nothing but its prompt tells whose it is. */
+  /** The row begins a sidechain of an old version, whose call nothing but its prompt tells, or a printed one, which names its call. */
   readonly isChainStart: boolean;
 }
 
@@ -15,6 +15,10 @@ export interface RowStream {
 export function streamOfRow(row: ClaudeRow, main: string, state: ClaudeState): RowStream {
   if (row.agentId !== undefined)
     return { session: agentSession(main, row.agentId), isChainStart: false };
+  if (row.parentCall !== undefined) {
+    const printed = `${main}-sidechain-${idPart(row.parentCall)}`;
+    return { session: printed, isChainStart: state.streams[printed] === undefined };
+  }
   if (!row.isSidechain) return { session: main, isChainStart: false };
   const known = row.parent === undefined ? undefined : state.chains[row.parent];
   const name = row.uuid ?? row.parent ?? 'unknown';
@@ -23,7 +27,7 @@ export function streamOfRow(row: ClaudeRow, main: string, state: ClaudeState): R
   return { session, isChainStart: known === undefined };
 }
 
-/** Ties a sidechain to the call that started it: the one with its prompt, else the oldest that waits. */
+/** Ties a sidechain to the call that started it: the one that it names, else the one with its prompt, else the oldest that waits. */
 export function matchChain(context: RowContext, main: string): void {
   const { state, row } = context;
   const parent = streamOf(state, main);
@@ -31,7 +35,10 @@ export function matchChain(context: RowContext, main: string): void {
     ([, call]) => call.agent !== undefined && call.child === undefined,
   );
   const prompt = messageText(row.blocks);
-  const [callId, call] = waiting.find(([, one]) => one.prompt === prompt) ?? waiting[0] ?? [];
+  const [callId, call] =
+    row.parentCall === undefined
+      ? (waiting.find(([, one]) => one.prompt === prompt) ?? waiting[0] ?? [])
+      : (waiting.find(([id]) => id === row.parentCall) ?? []);
   if (callId === undefined || call === undefined) return;
   call.child = context.session;
   tellSpawn({ ...context, session: main, stream: parent }, callId, call, call.child);

@@ -14,7 +14,7 @@ import type { SourceDefaults } from '../translated.ts';
 import { assistantMessage } from './answers.ts';
 import { claudeIds, providerName } from './ids.ts';
 import { closeRun, userMessage } from './prompts.ts';
-import { readRow, type ClaudeRow } from './read-row.ts';
+import { readRow, sessionOfPath, type ClaudeRow } from './read-row.ts';
 import { emit, envelopeOf, rowId, streamOf, type RowContext } from './row-context.ts';
 import type { ClaudeState } from './state.ts';
 import { matchChain, streamOfRow } from './subagents.ts';
@@ -57,8 +57,8 @@ function translate(context: RowContext): void {
 
 /** A row tells its own session: rows of one session in the file of another were seen. Others belong to the last one that was told. */
 function mainSession(row: ClaudeRow, state: ClaudeState, defaults: SourceDefaults): string {
-  const session =
-    row.session ?? state.session ?? defaults.session ?? `claude-code-${shortHash(row.text)}`;
+  const told = row.session ?? state.session ?? defaults.session ?? sessionOfPath(defaults.path);
+  const session = told ?? `claude-code-${shortHash(row.text)}`;
   state.session = session;
   return session;
 }
@@ -116,4 +116,7 @@ function bookkeeping(context: RowContext): void {
   const word = kind ?? textOf(object['operation']) ?? textOf(objectOf(object['data'])?.['type']);
   emit(context, `claude_code:${slugOf(row.type, word)}`, without(object, 'type'), { id });
   if (kind === 'turn_duration' || kind === 'stop_hook_summary') closeRun(context);
+  if (row.type === 'system' && kind === 'init') context.stream.isPrinted = true;
+  if (row.type === 'result' && kind !== undefined)
+    closeRun(context, object['is_error'] === true ? 'error' : 'success');
 }

@@ -28,16 +28,17 @@ function message(context: RowContext): void {
   const { payload } = context;
   const text = contentText(payload['content']);
   if (payload['role'] === 'assistant') {
-    if (isToldAgain(context.state, `agent:${text}`)) emit(context, 'codex:message', payload);
+    if (isToldAgain(context.state, 'items', `agent:${text}`))
+      emit(context, 'codex:message', payload);
     else block(context, { ...payload, type: 'text', text });
-  } else if (payload['role'] === 'user' && text !== '') promptTold(context, text, 'codex:message');
+  } else if (payload['role'] === 'user' && text !== '') promptTold(context, text, 'items');
   else emit(context, 'codex:message', without(payload, 'type'));
 }
 
 /** A message of the model in the other log; in files that have no items it is the only one. */
 export function agentMessage(context: RowContext): void {
   const text = textOf(context.payload['message']) ?? '';
-  if (isToldAgain(context.state, `agent:${text}`))
+  if (isToldAgain(context.state, 'messages', `agent:${text}`))
     emit(context, 'codex:agent_message', without(context.payload, 'type'));
   else block(context, { ...context.payload, type: 'text', text });
 }

@@ -16,7 +16,7 @@ const kinds: Readonly<Record<string, (context: RowContext) => void>> = {
   turn_started: turnStarted,
   user_message: (context) => {
     const text = contentText(context.payload['message']);
-    promptTold(context, text, 'codex:user_message');
+    promptTold(context, text, 'messages');
   },
   agent_message: agentMessage,
   token_count: (context) => tokens(context, objectOf(context.payload['info'])),

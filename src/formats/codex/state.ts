@@ -16,7 +16,7 @@ export interface CodexState {
   isRunTurn: boolean;
   /** A prompt that has no run yet. */
   isPromptWaiting: boolean;
-  /** Hashes of the last prompts and answers, since both logs of the file tell each. */
+  /** The last prompts and answers by log and hash, since both logs of the file tell each. */
   texts: string[];
   /** An answer of the model is at hand: blocks belong to it. */
   isAnswering: boolean;

@@ -77,12 +77,18 @@ function begin(context: RowContext, isHeader: boolean): void {
   if (provider !== undefined) state.provider = provider;
   const at = { id: 'cx:start', workingDir: textOf(told['cwd']) };
   const origin = textOf(told['forked_from_id']);
-  const parent = textOf(told['parent_thread_id']);
+  const parent = parentOf(told);
   if (origin !== undefined && origin !== session)
     emit(context, 'session:fork', { ...told, parent: origin }, at);
   else if (parent !== undefined && parent !== session)
     emit(context, 'session:start', { ...told, parent_id: parent }, at);
   else emit(context, 'session:start', told, at);
+}
+
+/** The thread that spawned this one; some versions tell it within `source`. */
+function parentOf(header: JsonObject): string | undefined {
+  const spawn = objectOf(objectOf(objectOf(header['source'])?.['subagent'])?.['thread_spawn']);
+  return textOf(header['parent_thread_id']) ?? textOf(spawn?.['parent_thread_id']);
 }
 
 /** Older files have items at the top, and a first row without a type. */

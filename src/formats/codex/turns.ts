@@ -18,10 +18,10 @@ export function turnStarted(context: RowContext): void {
 }
 
 /** A prompt; the same text in the other log of the file is an event alone. */
-export function promptTold(context: RowContext, text: string, name: string): void {
+export function promptTold(context: RowContext, text: string, log: Log): void {
   const { state, payload } = context;
-  if (notTyped.test(text) || isToldAgain(state, `user:${text}`)) {
-    emit(context, name, payload);
+  if (notTyped.test(text) || isToldAgain(state, log, `user:${text}`)) {
+    emit(context, log === 'items' ? 'codex:message' : 'codex:user_message', payload);
     return;
   }
   if (state.isRunOpen && state.isRunTurn) {
@@ -71,14 +71,17 @@ export function endRun(context: RowContext, status: TurnEnd): void {
   });
 }
 
-/** Whether one of the last texts was the same; it is remembered for the other log. */
-export function isToldAgain(state: CodexState, text: string): boolean {
+/** The two logs of a file: what goes to the model, and what is shown to people. */
+export type Log = 'items' | 'messages';
+
+/** Whether the other log told this text already; else it is remembered for it. The same log may well say a thing twice. */
+export function isToldAgain(state: CodexState, log: Log, text: string): boolean {
   const hash = shortHash(text);
-  const at = state.texts.indexOf(hash);
+  const at = state.texts.indexOf(`${log === 'items' ? 'messages' : 'items'}:${hash}`);
   if (at >= 0) {
     state.texts.splice(at, 1);
     return true;
   }
-  state.texts = [...state.texts, hash].slice(-textsMax);
+  state.texts = [...state.texts, `${log}:${hash}`].slice(-textsMax);
   return false;
 }
