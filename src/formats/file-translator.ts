@@ -9,6 +9,7 @@ import { translateCloudEvent } from './cloudevents/translate-event.ts';
 import { newCodexState, type CodexState } from './codex/state.ts';
 import { codexRowTime, translateCodexRow } from './codex/translate-row.ts';
 import { bodyOfDraft, projectOfPath, shortHash, type EventDraft } from './event-draft.ts';
+import { TraceSessions } from './otlp/trace-sessions.ts';
 import { translateLogs } from './otlp/translate-logs.ts';
 import { translateTraces } from './otlp/translate-traces.ts';
 import { formatNames, recognise, type FormatName } from './recognise.ts';
@@ -75,6 +76,8 @@ class RowTranslator implements FileTranslator {
   readonly #state: TranslatorState;
   #held: Held[] = [];
   #heldBytes = 0;
+  /** Of the requests so far; a follower that starts again begins without it, as a daemon does. */
+  readonly #traces = new TraceSessions();
 
   constructor({ defaults = {}, format, state }: FileTranslatorOptions) {
     this.#defaults = defaults;
@@ -133,7 +136,7 @@ class RowTranslator implements FileTranslator {
     const { workspace, time = epoch } = this.#defaults;
     const told =
       format === 'otlp'
-        ? readOtlp(object, workspace, time)
+        ? readOtlp(object, workspace, time, this.#traces)
         : readCloudEvent(object, workspace, time);
     return { source, format, ...told };
   }
@@ -212,11 +215,16 @@ function outcome(
 
 type Told = Pick<LineOutcome, 'bodies' | 'reject'>;
 
-function readOtlp(object: JsonObject, workspace: string | undefined, time: string): Told {
+function readOtlp(
+  object: JsonObject,
+  workspace: string | undefined,
+  time: string,
+  traces: TraceSessions,
+): Told {
   try {
     const told = Array.isArray(object['resourceSpans'])
-      ? translateTraces(object, workspace)
-      : translateLogs(object, { workspace, time });
+      ? translateTraces(object, workspace, traces)
+      : translateLogs(object, { workspace, time }, traces);
     const bodies = told.drafts.map(({ draft }) => bodyOfDraft(draft));
     return told.refused === 0 ? { bodies } : { bodies, reject: invalid(told.reason) };
   } catch (error) {

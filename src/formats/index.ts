@@ -19,6 +19,8 @@ export { translateHook, type HookArrival } from './claude-code/translate-hook.ts
 export { decodeOtlpJson, decodeOtlpProtobuf, encodeOtlp, type Signal } from './otlp/decode.ts';
 export { translateTraces, type OtlpEvents } from './otlp/translate-traces.ts';
 export { translateLogs } from './otlp/translate-logs.ts';
+export { refuseMetrics } from './otlp/refuse-metrics.ts';
+export { TraceSessions } from './otlp/trace-sessions.ts';
 export {
   isCloudEvent,
   translateCloudEvent,

@@ -17,6 +17,7 @@ import type { WaitingMessage } from './request-state.ts';
 import { sendFailure } from './send-failure.ts';
 import { timeoutsDefault, type HttpServerOptions } from './server-options.ts';
 import { addVerbRoutes } from './verb-routes.ts';
+import { addWebhookHandshake } from './webhook-handshake.ts';
 
 export type { HttpServerOptions, HttpTimeouts } from './server-options.ts';
 
@@ -56,6 +57,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   addEventRoutes(app, serve);
   addForeignRoutes(app, foreign);
+  addWebhookHandshake(app, options.access);
   app.register((inner, _, done) => {
     addVerbRoutes(inner, options, stopping.signal);
     addProbeRoutes(inner, options);

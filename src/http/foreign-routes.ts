@@ -1,18 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { claudeHookStyle } from './claude-hook-style.ts';
 import { otlpStyle } from './otlp-style.ts';
+import { TraceSessions } from '#formats';
 import type { DoorStyle } from './door-style.ts';
 import type { ForeignDoor } from './foreign-door.ts';
 
 /** Routes of other protocols, each with how it is spoken. */
-const styles: Readonly<Record<string, DoorStyle>> = {
-  '/v1/hooks/claude-code': claudeHookStyle,
-  '/v1/traces': otlpStyle('traces'),
-  '/v1/logs': otlpStyle('logs'),
-};
+function stylesByPath(): Readonly<Record<string, DoorStyle>> {
+  const known = new TraceSessions();
+  return {
+    '/v1/hooks/claude-code': claudeHookStyle,
+    '/v1/traces': otlpStyle('traces', known),
+    '/v1/logs': otlpStyle('logs', known),
+    '/v1/metrics': otlpStyle('metrics', known),
+  };
+}
 
 export function addForeignRoutes(app: FastifyInstance, door: ForeignDoor): void {
-  for (const [path, style] of Object.entries(styles)) {
+  for (const [path, style] of Object.entries(stylesByPath())) {
     const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
       reply.hijack();
       door.serve(

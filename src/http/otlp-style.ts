@@ -6,9 +6,12 @@ import {
   decodeOtlpJson,
   decodeOtlpProtobuf,
   encodeOtlp,
+  refuseMetrics,
   translateLogs,
   translateTraces,
+  type OtlpEvents,
   type Signal,
+  type TraceSessions,
 } from '#formats';
 import { recordNotJson, sessionOwnerMismatch, type IngestAnswer } from '#ingest';
 import type { Failure } from './describe-failure.ts';
@@ -29,7 +32,7 @@ const reasonLengthMax = 1000;
  * OTLP/HTTP (formats 4.1): the answer is in the type of the request; what can never be stored is a partial success, which a client must not send
  * again; trouble that may pass is 429 or 503 with Retry-After, on which it does.
  */
-export function otlpStyle(signal: Signal): DoorStyle {
+export function otlpStyle(signal: Signal, known: TraceSessions): DoorStyle {
   return {
     takesEmpty: true,
     checkType: (headers) => {
@@ -42,10 +45,7 @@ export function otlpStyle(signal: Signal): DoorStyle {
       const decoded = decode(signal, request.headers, request.body);
       const workspace = workspaceOf(request);
       try {
-        const told =
-          signal === 'traces'
-            ? translateTraces(decoded, workspace)
-            : translateLogs(decoded, { workspace, time: request.time });
+        const told = translate(signal, decoded, { workspace, time: request.time, known });
         return {
           bodies: told.drafts.map(({ draft }) => bodyOfDraft(draft)),
           parts: told.drafts.map(({ part }) => part),
@@ -59,6 +59,21 @@ export function otlpStyle(signal: Signal): DoorStyle {
     reply: (answer, events, { headers }) => reply(signal, answer, events, headers),
     fail: failInRpcStatus,
   };
+}
+
+function translate(
+  signal: Signal,
+  decoded: JsonObject,
+  around: {
+    readonly workspace: string | undefined;
+    readonly time: string;
+    readonly known: TraceSessions;
+  },
+): OtlpEvents {
+  const { workspace, time, known } = around;
+  if (signal === 'traces') return translateTraces(decoded, workspace, known);
+  if (signal === 'logs') return translateLogs(decoded, { workspace, time }, known);
+  return refuseMetrics(decoded);
 }
 
 function decode(signal: Signal, headers: IncomingHttpHeaders, body: Uint8Array): JsonObject {
@@ -100,6 +115,13 @@ function reply(
   return { status: 200, ...successBody(signal, rejected, reason, headers) };
 }
 
+/** The member that counts what was refused. */
+const counts: Readonly<Record<Signal, string>> = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+};
+
 /** Nothing at all in it where everything was stored: `partial_success` stays unset. */
 function successBody(
   signal: Signal,
@@ -116,8 +138,7 @@ function successBody(
     };
   }
   // 64-bit integers are texts in OTLP/JSON.
-  const count = signal === 'traces' ? 'rejectedSpans' : 'rejectedLogRecords';
-  const partialSuccess = { [count]: String(rejected), errorMessage };
+  const partialSuccess = { [counts[signal]]: String(rejected), errorMessage };
   return { contentType: jsonType, body: JSON.stringify(isPartial ? { partialSuccess } : {}) };
 }
 

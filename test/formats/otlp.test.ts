@@ -26,12 +26,45 @@ function countsOf(graph: StoredGraph): readonly number[] {
   );
 }
 
+type Attributes = Readonly<Record<string, string>>;
+
+/** Spans `[id, id above, name, attributes]` of one trace. */
+function traceOf(
+  ...spans: readonly (readonly [number, number, string, Attributes, (object | undefined)?])[]
+): JsonObject {
+  const hex = (id: number): string => id.toString(16).padStart(16, '0');
+  const told = spans.map(([id, above, name, attributes, more]) => ({
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    spanId: hex(id),
+    parentSpanId: above === 0 ? '' : hex(above),
+    name,
+    startTimeUnixNano: `17872200${String(id).padStart(2, '0')}000000000`,
+    endTimeUnixNano: `17872200${String(id + 20).padStart(2, '0')}000000000`,
+    attributes: Object.entries(attributes).map(([key, stringValue]) => ({
+      key,
+      value: { stringValue },
+    })),
+    ...more,
+  }));
+  return JSON.parse(
+    JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: told }] }] }),
+  ) as JsonObject;
+}
+
+function labelled(graph: StoredGraph, label: string): StoredGraph['nodes'] {
+  return new Map([...graph.nodes].filter(([, { labels }]) => labels.has(label)));
+}
+
+const asked = JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'why?' }] }]);
+const chat = { 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': asked };
+const agent = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.input.messages': asked };
+
 describe('OTLP traces', () => {
   it('of every convention give sessions, runs, iterations and calls (GenAI old and new, OpenInference, LangSmith)', async () => {
     const told: readonly (readonly [string, readonly number[]])[] = [
       ['langfuse-langfuse-microsoft-agent-2025-12-17', [1, 1, 2, 0, 1, 0]],
       ['langfuse-langfuse-openai-agents-2025-09-30', [2, 1, 2, 2, 1, 1]],
-      ['langfuse-langfuse-pydantic-ai-2025-06-06', [2, 1, 1, 0, 0, 1]],
+      ['langfuse-langfuse-pydantic-ai-2025-06-06', [1, 1, 1, 0, 0, 0]],
       ['langfuse-langfuse-claude-agent-2025-12-22', [1, 1, 4, 0, 2, 0]],
     ];
     for (const [name, counts] of told) {
@@ -64,6 +97,89 @@ describe('OTLP traces', () => {
           `${event} ${id} ${data['timestamp'] as string} ${JSON.stringify(data['tool_name'] ?? data['usage'] ?? '')}`,
       );
     expect(bodies(packed)).toEqual(bodies(json));
+  });
+
+  it('of a server may stand above a run, and chains within a run are no sub-agents', async () => {
+    const graph = await graphOf(
+      recordsOf(
+        traceOf(
+          [1, 0, 'POST /chat', { 'http.request.method': 'POST' }],
+          [2, 1, 'AgentExecutor', { 'openinference.span.kind': 'CHAIN', 'input.value': 'why?' }],
+          [3, 2, 'RunnableSequence', { 'openinference.span.kind': 'CHAIN' }],
+          [4, 3, 'chat m', chat],
+        ),
+      ),
+    );
+    expect(countsOf(graph)).toEqual([1, 1, 1, 0, 0, 0]);
+    const [run] = labelled(graph, 'OrchestratorRun').values();
+    const [prompt] = labelled(graph, 'Prompt').values();
+    expect([prompt?.properties.get('prompt'), run?.properties.get('status')]).toEqual([
+      'why?',
+      'success',
+    ]);
+  });
+
+  it('of a run whose spans come one by one tell its prompt once', async () => {
+    const spans = [
+      [2, 1, 'chat m', chat],
+      [3, 1, 'chat m', chat],
+      [1, 0, 'invoke_agent a', agent],
+    ] as const;
+    const graph = await graphOf(...spans.map((span) => recordsOf(traceOf(span))));
+    expect(labelled(graph, 'Prompt').size).toBe(1);
+    expect(countsOf(graph)).toEqual([1, 1, 2, 0, 0, 0]);
+    expect(graph.findings).toEqual([]);
+  });
+
+  it('may tell their messages by events, and calls and counts in the words of Vercel and OpenLLMetry', async () => {
+    const event = (name: string, key: string, stringValue: string): object => ({
+      timeUnixNano: '1787220001000000000',
+      name,
+      attributes: [{ key, value: { stringValue } }],
+    });
+    const forms: readonly (readonly [string, Attributes, object?])[] = [
+      [
+        'chat m',
+        { 'gen_ai.operation.name': 'chat' },
+        {
+          events: [
+            event('gen_ai.user.message', 'content', 'why?'),
+            event('gen_ai.choice', 'message', '{"content":"so"}'),
+          ],
+        },
+      ],
+      [
+        'chat m',
+        { 'gen_ai.operation.name': 'chat', 'gen_ai.completion': 'so' },
+        {
+          events: [
+            event('gen_ai.client.inference.operation.details', 'gen_ai.input.messages', asked),
+          ],
+        },
+      ],
+      [
+        'ai.generateText.doGenerate',
+        {
+          'ai.prompt.messages': '[{"role":"user","content":[{"type":"text","text":"why?"}]}]',
+          'ai.response.toolCalls': '[{"toolCallId":"c","toolName":"f"}]',
+        },
+      ],
+      [
+        'openai.chat',
+        {
+          'llm.request.type': 'chat',
+          'gen_ai.prompt.0.role': 'user',
+          'gen_ai.prompt.0.content': 'why?',
+          'gen_ai.completion.0.tool_calls.0.name': 'f',
+        },
+      ],
+    ];
+    for (const [name, attributes, more] of forms) {
+      const graph = await graphOf(recordsOf(traceOf([1, 0, name, attributes, more])));
+      const [prompt] = labelled(graph, 'Prompt').values();
+      expect([name, prompt?.properties.get('prompt')]).toEqual([name, 'why?']);
+      expect([name, labelled(graph, 'ContentBlock').size]).toEqual([name, 1]);
+    }
   });
 
   it('of one run meet, whichever request brought the spans, and in whichever order', async () => {

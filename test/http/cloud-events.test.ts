@@ -131,4 +131,23 @@ describe('CloudEvents 1.0 on POST /v1/events', () => {
     const both = await post(made, { ...event, data_base64: 'AA==' });
     expect(both.json.error?.message).toContain('exclude each other');
   });
+
+  it('are asked for by the webhook handshake, which grants every origin and leaves admission to tokens', async () => {
+    const made = await bench();
+    const ask = (headers: Record<string, string>): Promise<TestAnswer> =>
+      made.request({ method: 'OPTIONS', headers });
+    const granted = await ask({
+      'webhook-request-origin': 'eventemitter.example.com',
+      'webhook-request-rate': '120',
+      'webhook-request-callback': 'http://127.0.0.1:1/never-called',
+    });
+    expect([granted.status, granted.text]).toEqual([200, '']);
+    expect(granted.headers['webhook-allowed-origin']).toBe('eventemitter.example.com');
+    expect(granted.headers['webhook-allowed-rate']).toBe('*');
+    for (const headers of [{}, { 'webhook-request-origin': 'a b' }]) {
+      const plain = await ask(headers);
+      expect([plain.status, plain.headers['allow']]).toEqual([204, 'POST, OPTIONS']);
+      expect(plain.headers['webhook-allowed-origin']).toBeUndefined();
+    }
+  });
 });

@@ -21,7 +21,7 @@ export interface HttpBench extends IngestBench {
 }
 
 export interface TestRequest {
-  readonly method?: 'GET' | 'POST' | 'DELETE' | 'HEAD' | 'PUT';
+  readonly method?: 'GET' | 'POST' | 'DELETE' | 'HEAD' | 'PUT' | 'OPTIONS';
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;

@@ -159,6 +159,56 @@ describe('POST /v1/traces and /v1/logs', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
 
+  it('answer metrics with a partial success that refuses every point, and an empty request with a success', async () => {
+    const made = await bench();
+    const url = '/v1/metrics';
+    const request = JSON.parse(sample('open-telemetry-opentelemetry-proto-metrics.json')) as object;
+    const told = await made.request({ url, headers: json, body: JSON.stringify(request) });
+    expect(told.status).toBe(200);
+    expect(told.json).toEqual({
+      partialSuccess: {
+        rejectedDataPoints: '4',
+        errorMessage: 'metrics are not kept: set OTEL_METRICS_EXPORTER=none',
+      },
+    });
+    const packed = { url, headers: protobuf, body: encodeForTest('MetricsRequest', request) };
+    const answer = await made.request(packed);
+    expect([answer.status, answer.headers['content-type']]).toEqual([
+      200,
+      protobuf['content-type'],
+    ]);
+    expect(answer.text).toContain('OTEL_METRICS_EXPORTER=none');
+    const empty = await made.request({ url, headers: json, body: '{"resourceMetrics":[]}' });
+    expect([empty.status, empty.text]).toEqual([200, '{}']);
+    expect((await made.request({ url, headers: json, body: '[' })).status).toBe(400);
+    expect(await made.stored()).toEqual([]);
+  });
+
+  it('put spans of one trace into one session, whichever request names it, and repeats where they were', async () => {
+    const made = await bench();
+    const named = (at: number, ...keys: readonly object[]): object => ({
+      ...span,
+      spanId: `eee19b7ec3c1b1${String(at)}`,
+      attributes: [...span.attributes, ...keys],
+    });
+    const session = { key: 'session.id', value: { stringValue: 'talk' } };
+    await posted(made, traces(named(10)));
+    await posted(made, traces(named(11, session)));
+    await posted(made, traces(named(12)));
+    const before = await made.stored();
+    await posted(made, traces(named(10)));
+    await posted(made, traces(named(12)));
+    await posted(made, traces(named(11, session)));
+    expect(await made.stored()).toEqual(before);
+    const data = before.map((line) => line['data'] as Readonly<Record<string, unknown>>);
+    const spans = data.filter(({ otel }) => otel !== undefined);
+    expect(spans.map(({ session_id }) => session_id)).toEqual([span.traceId, 'talk', 'talk']);
+    expect(data.find(({ parent_id }) => parent_id !== undefined)).toMatchObject({
+      session_id: span.traceId,
+      parent_id: 'talk',
+    });
+  });
+
   it('keep scopes and workspaces', async () => {
     const made = await bench({ firstToken: { name: 'ops', scopes: ['ops:write'] } });
     const bare = await posted(made, traces(span));

@@ -3,7 +3,7 @@ import { listOf, objectOf, textOf } from '../event-draft.ts';
 import { structured } from './attributes.ts';
 
 /** What a span is, in whichever convention it says so. */
-export type SpanRole = 'agent' | 'model' | 'tool' | 'other';
+export type SpanRole = 'agent' | 'chain' | 'model' | 'tool' | 'other';
 
 const modelWords: ReadonlySet<string> = new Set([
   'chat',
@@ -11,17 +11,14 @@ const modelWords: ReadonlySet<string> = new Set([
   'text_completion',
   'completion',
   'llm',
+  'chat_model',
 ]);
-const agentWords: ReadonlySet<string> = new Set([
-  'invoke_agent',
-  'invoke_workflow',
-  'agent',
-  'workflow',
-  'chain',
-]);
+const agentWords: ReadonlySet<string> = new Set(['invoke_agent', 'invoke_workflow', 'agent']);
+/** What puts steps together: outermost it is the run, within another span it is a step like any other. */
+const chainWords: ReadonlySet<string> = new Set(['workflow', 'chain']);
 const toolWords: ReadonlySet<string> = new Set(['execute_tool', 'tool']);
 
-/** Vercel's operations and the spans of Claude Code, by name. */
+/** Vercel's operations and the spans of Claude Code and of Google's ADK, by name. */
 const names: readonly (readonly [RegExp, SpanRole])[] = [
   [/^ai\.(generate|stream)(Text|Object)\.do(Generate|Stream)$/, 'model'],
   [/^ai\.(generate|stream)(Text|Object)$/, 'agent'],
@@ -29,6 +26,7 @@ const names: readonly (readonly [RegExp, SpanRole])[] = [
   [/^claude_code\.interaction$/, 'agent'],
   [/^claude_code\.llm_request$/, 'model'],
   [/^claude_code\.tool$/, 'tool'],
+  [/^agent_run \[.+\]$/, 'agent'],
 ];
 
 export function roleOf(name: string, attributes: JsonObject): SpanRole {
@@ -37,12 +35,14 @@ export function roleOf(name: string, attributes: JsonObject): SpanRole {
     'openinference.span.kind',
     'langsmith.span.kind',
     'traceloop.span.kind',
+    'mlflow.spanType',
   ]) {
-    const word = textOf(attributes[key])?.toLowerCase();
+    const word = textOf(attributes[key])?.toLowerCase().replaceAll('"', '');
     if (word === undefined) continue;
     if (modelWords.has(word)) return 'model';
     if (toolWords.has(word)) return 'tool';
     if (agentWords.has(word)) return 'agent';
+    if (chainWords.has(word)) return 'chain';
   }
   const operation = textOf(attributes['ai.operationId']) ?? name;
   const known = names.find(([form]) => form.test(operation));
@@ -62,6 +62,10 @@ const sessionKeys = [
   'session.id',
   'langfuse.session.id',
   'langsmith.metadata.session_id',
+  'langsmith.metadata.thread_id',
+  'langsmith.metadata.conversation_id',
+  'traceloop.association.properties.session_id',
+  'mlflow.trace.session',
   'gcp.vertex.agent.session_id',
   'conversation.id',
   'ai.telemetry.metadata.sessionId',
@@ -100,6 +104,7 @@ export function agentIn(attributes: JsonObject): string | undefined {
     'gen_ai.agent.name',
     'agent.name',
     'agent_name',
+    'ai.telemetry.functionId',
     'graph.node.id',
     'traceloop.entity.name',
   );
@@ -111,6 +116,7 @@ const usageKeys = {
     'gen_ai.usage.input_tokens',
     'gen_ai.usage.prompt_tokens',
     'llm.token_count.prompt',
+    'ai.usage.inputTokens',
     'ai.usage.promptTokens',
     'input_tokens',
   ],
@@ -118,12 +124,14 @@ const usageKeys = {
     'gen_ai.usage.output_tokens',
     'gen_ai.usage.completion_tokens',
     'llm.token_count.completion',
+    'ai.usage.outputTokens',
     'ai.usage.completionTokens',
     'output_tokens',
   ],
   cache_read_tokens: [
     'gen_ai.usage.cache_read.input_tokens',
     'llm.token_count.prompt_details.cache_read',
+    'ai.usage.cachedInputTokens',
     'cache_read_tokens',
   ],
   cache_write_tokens: [
@@ -134,6 +142,7 @@ const usageKeys = {
   reasoning_tokens: [
     'gen_ai.usage.reasoning.output_tokens',
     'llm.token_count.completion_details.reasoning',
+    'ai.usage.reasoningTokens',
   ],
   cost_usd: ['gen_ai.usage.cost', 'llm.cost.total'],
 } as const;
@@ -180,6 +189,7 @@ export function toolIn(attributes: JsonObject): ToolFacts {
       'ai.toolCall.args',
       'traceloop.entity.input',
       'tool_arguments',
+      'gcp.vertex.agent.tool_call_args',
       'gen_ai.prompt',
     ),
     output: first(
@@ -188,6 +198,7 @@ export function toolIn(attributes: JsonObject): ToolFacts {
       'ai.toolCall.result',
       'traceloop.entity.output',
       'tool_response',
+      'gcp.vertex.agent.tool_response',
       'gen_ai.completion',
     ),
   };
@@ -195,9 +206,10 @@ export function toolIn(attributes: JsonObject): ToolFacts {
 
 /** What the user asked: the last message of a user, in whichever form the span carries messages. */
 export function promptIn(attributes: JsonObject): string | undefined {
-  const messages = listOf(structured(attributes['gen_ai.input.messages'])).map(objectOf);
-  const asked = messages.findLast((message) => message?.['role'] === 'user');
-  if (asked !== undefined) return partsText(asked['parts']) ?? textOf(asked['content']);
+  for (const name of ['gen_ai.input.messages', 'ai.prompt.messages', 'pydantic_ai.all_messages']) {
+    const asked = lastOfUser(structured(attributes[name]));
+    if (asked !== undefined) return asked;
+  }
   for (const [prefix, member] of [
     ['gen_ai.prompt', ''],
     ['llm.input_messages', 'message.'],
@@ -207,14 +219,29 @@ export function promptIn(attributes: JsonObject): string | undefined {
       return textOf(attributes[`${prefix}.${at}.${member}content`]);
     }
   }
-  return firstText(
+  const told = firstText(
     attributes,
     'gen_ai.prompt',
     'input.value',
     'ai.prompt',
     'traceloop.entity.input',
     'user_prompt',
+    'gcp.vertex.agent.llm_request',
+    'mlflow.spanInputs',
   );
+  const shaped = structured(told);
+  const { messages, contents } = objectOf(shaped) ?? {};
+  return lastOfUser(messages ?? contents ?? shaped) ?? told;
+}
+
+/** Messages have `content`, a text or parts, or `parts` of the conventions. */
+function lastOfUser(messages: JsonValue | undefined): string | undefined {
+  const asked = listOf(messages)
+    .map(objectOf)
+    .findLast((message) => message?.['role'] === 'user' || message?.['type'] === 'human');
+  if (asked === undefined) return undefined;
+  const { content, parts } = asked;
+  return partsText(parts) ?? textOf(content) ?? partsText(content);
 }
 
 /** What the model answered, as blocks: texts and the calls that it asks for. */
@@ -222,7 +249,6 @@ export function answerIn(attributes: JsonObject): readonly JsonObject[] {
   const messages = listOf(structured(attributes['gen_ai.output.messages'])).map(objectOf);
   const parts = messages.flatMap((message) => listOf(message?.['parts'])).map(objectOf);
   if (parts.length > 0) return parts.filter((part) => part !== undefined);
-  const blocks: JsonObject[] = [];
   const text = firstText(
     attributes,
     'llm.output_messages.0.message.content',
@@ -231,15 +257,29 @@ export function answerIn(attributes: JsonObject): readonly JsonObject[] {
     'ai.response.text',
     'gen_ai.completion',
   );
-  if (text !== undefined) blocks.push({ type: 'text', text });
-  for (let at = 0; at < 64; at += 1) {
-    const prefix = `llm.output_messages.0.message.tool_calls.${at}.tool_call`;
-    const name = textOf(attributes[`${prefix}.function.name`]);
-    if (name === undefined) break;
-    const id = attributes[`${prefix}.id`] ?? null;
-    blocks.push({ type: 'tool_call', id, name });
+  return [...(text === undefined ? [] : [{ type: 'text', text }]), ...callsIn(attributes)];
+}
+
+/** The calls of an answer: OpenInference, OpenLLMetry, Vercel. */
+function callsIn(attributes: JsonObject): readonly JsonObject[] {
+  const calls: JsonObject[] = [];
+  for (const [prefix, member] of [
+    ['llm.output_messages.0.message.tool_calls', 'tool_call.function.name'],
+    ['gen_ai.completion.0.tool_calls', 'name'],
+  ] as const) {
+    for (let at = 0; at < 64; at += 1) {
+      const name = textOf(attributes[`${prefix}.${at}.${member}`]);
+      if (name === undefined) break;
+      const id = attributes[`${prefix}.${at}.tool_call.id`] ?? attributes[`${prefix}.${at}.id`];
+      calls.push({ type: 'tool_call', id: id ?? null, name });
+    }
   }
-  return blocks;
+  for (const one of listOf(structured(attributes['ai.response.toolCalls'])).map(objectOf)) {
+    const { toolName, toolCallId } = one ?? {};
+    if (toolName !== undefined)
+      calls.push({ type: 'tool_call', id: toolCallId ?? null, name: toolName });
+  }
+  return calls;
 }
 
 export function firstText(attributes: JsonObject, ...keys: readonly string[]): string | undefined {

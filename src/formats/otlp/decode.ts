@@ -1,7 +1,13 @@
 import { isJsonObject, JsonInvalid, parseJson, type JsonObject, type JsonValue } from '#base';
-import { messageType } from './schema.ts';
+import { messageType, type MessageName } from './schema.ts';
 
-export type Signal = 'traces' | 'logs';
+export type Signal = 'traces' | 'logs' | 'metrics';
+
+const requests: Readonly<Record<Signal, MessageName>> = {
+  traces: 'TracesRequest',
+  logs: 'LogsRequest',
+  metrics: 'MetricsRequest',
+};
 
 /** Deeper nesting is refused before anything walks it. */
 const depthMax = 256;
@@ -17,7 +23,7 @@ export function decodeOtlpJson(bytes: Uint8Array): JsonObject {
 
 /** The same of a protobuf message; throws JsonInvalid. */
 export function decodeOtlpProtobuf(bytes: Uint8Array, signal: Signal): JsonObject {
-  const type = messageType(signal === 'traces' ? 'TracesRequest' : 'LogsRequest');
+  const type = messageType(requests[signal]);
   try {
     const object = type.toObject(type.decode(bytes), {
       longs: String,

@@ -1,6 +1,6 @@
 import { JsonInvalid, type JsonObject, type JsonValue } from '#base';
 import { listOf, objectOf, textOf } from '../event-draft.ts';
-import { attributesOf, nanoTime } from './attributes.ts';
+import { attributesOf, nanoTime, structured } from './attributes.ts';
 import { roleOf, sessionIn, type SpanRole } from './conventions.ts';
 
 /** A span with what its translation asks for. */
@@ -65,7 +65,7 @@ function readSpan(
   const start = nanoTime(object['startTimeUnixNano']);
   if (start === undefined) return `the span ${spanId} has no start time`;
   const end = nanoTime(object['endTimeUnixNano']);
-  const attributes = attributesOf(object['attributes']);
+  const attributes = withMessages(attributesOf(object['attributes']), object['events']);
   const name = textOf(object['name']) ?? 'unnamed';
   return {
     ...around,
@@ -79,6 +79,27 @@ function readSpan(
     attributes,
     object,
   };
+}
+
+/** Conventions that tell messages by events of the span: all in one, or one for each. */
+function withMessages(attributes: JsonObject, events: JsonValue | undefined): JsonObject {
+  let more: JsonObject = {};
+  for (const event of listOf(events).map(objectOf)) {
+    const told = attributesOf(event?.['attributes']);
+    const content = told['content'] ?? told['gen_ai.event.content'];
+    if (event?.['name'] === 'gen_ai.client.inference.operation.details')
+      more = { ...told, ...more };
+    else if (event?.['name'] === 'gen_ai.user.message' && content !== undefined)
+      more = { ...more, 'gen_ai.prompt': contentOf(content) };
+    else if (event?.['name'] === 'gen_ai.choice')
+      more = { ...more, 'gen_ai.completion': contentOf(told['message'] ?? content ?? null) };
+  }
+  return { ...more, ...attributes };
+}
+
+/** Content stands there as a text, or as a message in JSON. */
+function contentOf(value: JsonValue): JsonValue {
+  return objectOf(structured(value))?.['content'] ?? value;
 }
 
 /** Hex in either case; undefined for none and for the invalid id of zeros. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type protobuf from 'protobufjs/light.js';
 
-/** The parts of opentelemetry-proto 1.x and google.rpc that a receiver of spans and log records needs; field numbers as published. */
+/** The parts of opentelemetry-proto 1.x and google.rpc that a receiver of spans and log records needs, and of metrics what counts them; field numbers as published. */
 const keyed = { attributes: { rule: 'repeated', type: 'KeyValue', id: 1 } } as const;
 
 const descriptor = {
@@ -113,6 +113,24 @@ const descriptor = {
       fields: { resourceSpans: { rule: 'repeated', type: 'ResourceSpans', id: 1 } },
     },
     LogsRequest: { fields: { resourceLogs: { rule: 'repeated', type: 'ResourceLogs', id: 1 } } },
+    DataPoint: { fields: {} },
+    DataPoints: { fields: { dataPoints: { rule: 'repeated', type: 'DataPoint', id: 1 } } },
+    Metric: {
+      fields: {
+        gauge: { type: 'DataPoints', id: 5 },
+        sum: { type: 'DataPoints', id: 7 },
+        histogram: { type: 'DataPoints', id: 9 },
+        exponentialHistogram: { type: 'DataPoints', id: 10 },
+        summary: { type: 'DataPoints', id: 11 },
+      },
+    },
+    ScopeMetrics: { fields: { metrics: { rule: 'repeated', type: 'Metric', id: 2 } } },
+    ResourceMetrics: {
+      fields: { scopeMetrics: { rule: 'repeated', type: 'ScopeMetrics', id: 2 } },
+    },
+    MetricsRequest: {
+      fields: { resourceMetrics: { rule: 'repeated', type: 'ResourceMetrics', id: 1 } },
+    },
     PartialSuccess: {
       fields: { rejected: { type: 'int64', id: 1 }, errorMessage: { type: 'string', id: 2 } },
     },
@@ -123,7 +141,12 @@ const descriptor = {
 
 let root: protobuf.Root | undefined;
 
-export type MessageName = 'TracesRequest' | 'LogsRequest' | 'Response' | 'RpcStatus';
+export type MessageName =
+  | 'TracesRequest'
+  | 'LogsRequest'
+  | 'MetricsRequest'
+  | 'Response'
+  | 'RpcStatus';
 
 /** The decoder is loaded with the first message: every start of a program would pay for it, and few need it. */
 export function messageType(name: MessageName): protobuf.Type {

@@ -3,6 +3,7 @@ import { defined, idPart, listOf, objectOf, slugOf, textOf } from '../event-draf
 import { anyValue, attributesOf, nanoTime } from './attributes.ts';
 import { sessionIn } from './conventions.ts';
 import { hexId } from './read-spans.ts';
+import { TraceSessions } from './trace-sessions.ts';
 import type { OtlpEvents } from './translate-traces.ts';
 
 /**
@@ -12,6 +13,7 @@ import type { OtlpEvents } from './translate-traces.ts';
 export function translateLogs(
   request: JsonObject,
   around: { readonly workspace: string | undefined; readonly time: string },
+  known: TraceSessions = new TraceSessions(),
 ): OtlpEvents {
   const drafts: OtlpEvents['drafts'][number][] = [];
   let part = -1;
@@ -23,7 +25,7 @@ export function translateLogs(
       for (const record of listOf(ofScope?.['logRecords']).map(objectOf)) {
         part += 1;
         if (record === undefined) refused += 1;
-        else drafts.push({ part, draft: draftOf(record, { ...around, resource, scope }) });
+        else drafts.push({ part, draft: draftOf(record, { ...around, resource, scope, known }) });
       }
     }
   }
@@ -37,6 +39,7 @@ function draftOf(
     readonly time: string;
     readonly resource: JsonObject;
     readonly scope: string | undefined;
+    readonly known: TraceSessions;
   },
 ): OtlpEvents['drafts'][number]['draft'] {
   const attributes = attributesOf(record['attributes']);
@@ -49,7 +52,11 @@ function draftOf(
     textOf(record['eventName']) ??
     textOf(attributes['event.name']) ??
     (typeof body === 'string' && body.length <= 100 ? body : 'log');
-  const session = sessionIn(attributes) ?? sessionIn(resource) ?? traceId;
+  const session =
+    sessionIn(attributes) ??
+    sessionIn(resource) ??
+    (traceId && around.known.sessionFor(around.workspace, traceId, undefined)) ??
+    traceId;
   const sequence = attributes['event.sequence'];
   const isCounted =
     session !== undefined && (typeof sequence === 'number' || typeof sequence === 'string');

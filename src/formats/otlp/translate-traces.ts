@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '#base';
-import { defined, listOf, objectOf, textOf, type EventDraft } from '../event-draft.ts';
+import { defined, listOf, objectOf, shortHash, textOf, type EventDraft } from '../event-draft.ts';
 import { attributesOf, nanoTime } from './attributes.ts';
 import {
   agentIn,
@@ -13,6 +13,7 @@ import {
   usageIn,
 } from './conventions.ts';
 import { readSpans, sessionsOf, type Span } from './read-spans.ts';
+import { TraceSessions } from './trace-sessions.ts';
 
 /** Events of a request, each with the span or record that it comes from. */
 export interface OtlpEvents {
@@ -26,29 +27,35 @@ interface SpanContext {
   readonly span: Span;
   readonly workspace: string;
   readonly session: string;
-  /** The span has no parent here: it begins the run of its trace. */
+  /** No agent, model or tool stands above the span in its request: it begins the run of its trace. */
   readonly isRoot: boolean;
   readonly drafts: { readonly draft: EventDraft; readonly part: number }[];
   /** Ends of runs: of equal times they come last. */
   readonly endings: SpanContext['drafts'];
 }
 
-/** Spans of agents as the events of the graph; every other span as an event of its own. Pure. Throws JsonInvalid. */
-export function translateTraces(request: JsonObject, workspace: string | undefined): OtlpEvents {
+/** Spans of agents as the events of the graph; every other span as an event of its own. `known` is what earlier requests said. Throws JsonInvalid. */
+export function translateTraces(
+  request: JsonObject,
+  workspace: string | undefined,
+  known: TraceSessions = new TraceSessions(),
+): OtlpEvents {
   const { spans, refused, reason } = readSpans(request);
   const byTime = spans.toSorted((a, b) => (a.start < b.start ? -1 : Number(a.start > b.start)));
-  const sessions = sessionsOf(byTime);
-  const present = new Set(byTime.map(({ traceId, spanId }) => `${traceId}${spanId}`));
+  for (const [traceId, session] of sessionsOf(byTime)) known.learn(workspace, traceId, session);
+  const present = new Map(byTime.map((span) => [`${span.traceId}${span.spanId}`, span]));
   const drafts: { draft: EventDraft; part: number }[] = [];
   const endings: typeof drafts = [];
   const begun = new Set<string>();
   for (const span of byTime) {
-    const session = sessionIn(span.attributes) ?? sessions.get(span.traceId) ?? span.traceId;
+    const { traceId, spanId } = span;
+    const own = sessionIn(span.attributes);
+    const session = own ?? known.sessionFor(workspace, traceId, spanId) ?? traceId;
     const context: SpanContext = {
       span,
       session,
       workspace: workspace ?? textOf(span.resource['service.name']) ?? 'otlp',
-      isRoot: span.parentId === undefined || !present.has(`${span.traceId}${span.parentId}`),
+      isRoot: isOutermost(span, present),
       drafts,
       endings,
     };
@@ -62,6 +69,8 @@ export function translateTraces(request: JsonObject, workspace: string | undefin
       );
     }
     tell(context);
+    if ((own ?? sessionIn(span.resource)) !== undefined)
+      tellParent(context, known.parentOf(workspace, traceId));
   }
   // Of equal times the order stays.
   const sorted = [...drafts, ...endings].toSorted((a, b) =>
@@ -70,11 +79,41 @@ export function translateTraces(request: JsonObject, workspace: string | undefin
   return { drafts: sorted, refused, reason };
 }
 
+/** Spans that came before the session was known stay where they are, below it. */
+function tellParent(context: SpanContext, parent: string | undefined): void {
+  const { span } = context;
+  if (parent === undefined) return;
+  emit(
+    { ...context, session: span.traceId },
+    'session:start',
+    { source: 'otlp', parent_id: parent },
+    { id: 'otlp:parent', at: span.start },
+  );
+}
+
+/** Spans of servers, databases and the like may stand above a run. */
+function isOutermost(span: Span, present: ReadonlyMap<string, Span>): boolean {
+  const seen = new Set<Span>();
+  for (let above = parentIn(span, present); above !== undefined && !seen.has(above);) {
+    if (above.role !== 'other') return false;
+    seen.add(above);
+    above = parentIn(above, present);
+  }
+  return true;
+}
+
+function parentIn(
+  { traceId, parentId }: Span,
+  present: ReadonlyMap<string, Span>,
+): Span | undefined {
+  return parentId === undefined ? undefined : present.get(`${traceId}${parentId}`);
+}
+
 function tell(context: SpanContext): void {
   const { span, isRoot } = context;
   if (span.role === 'model') tellModel(context);
   else if (span.role === 'tool') tellTool(context);
-  else if (span.role === 'agent') tellAgent(context);
+  else if (span.role === 'agent' || (span.role === 'chain' && isRoot)) tellAgent(context);
   else
     emit(
       context,
@@ -89,8 +128,14 @@ function tell(context: SpanContext): void {
 function beginRun(context: SpanContext): void {
   const { span } = context;
   const prompt = promptIn(span.attributes);
+  // Spans of a run repeat its prompt, and each may be the first of its request.
   if (prompt !== undefined)
-    emit(context, 'prompt:submit', { prompt }, { part: 'prompt', at: span.start });
+    emit(
+      context,
+      'prompt:submit',
+      { prompt },
+      { id: `otlp:${span.traceId}:prompt:${shortHash(prompt)}`, at: span.start },
+    );
   emit(context, 'execution:start', { ...runOf(span), prompt }, { part: 'run', at: span.start });
 }
 
@@ -196,7 +241,7 @@ function tellTool(context: SpanContext): void {
   else emit(context, 'tool:error', { ...told, error }, { part: 'post', at: span.end });
 }
 
-/** `part` makes the id, unless there is one that all spans of the session share. */
+/** `part` makes the id, unless there is one that several spans share. */
 function emit(
   { span, workspace, session, drafts }: SpanContext,
   event: string,
@@ -238,6 +283,16 @@ function envelopeOf({
   start,
   end,
 }: Span): JsonObject {
+  const links = listOf(object['links'])
+    .map(objectOf)
+    .filter((link) => link !== undefined)
+    .map((link) =>
+      defined({
+        trace_id: link['traceId'],
+        span_id: link['spanId'],
+        attributes: attributesOf(link['attributes']),
+      }),
+    );
   const events = listOf(object['events'])
     .map(objectOf)
     .filter((event) => event !== undefined)
@@ -253,6 +308,7 @@ function envelopeOf({
     span_id: spanId,
     parent_span_id: parentId,
     name,
+    trace_state: textOf(object['traceState']),
     kind: object['kind'],
     start,
     end,
@@ -261,5 +317,6 @@ function envelopeOf({
     attributes,
     resource,
     events: events.length === 0 ? undefined : events,
+    links: links.length === 0 ? undefined : links,
   });
 }
