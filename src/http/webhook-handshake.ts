@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Access } from '#access';
-import { checkBrowser } from './admit-request.ts';
+import { checkAddressed } from './admit-request.ts';
 
 /** What an origin may look like: a DNS name, with a port or a scheme as some senders write it. */
 const originForm = /^[\w.:/-]{1,255}$/;
@@ -12,7 +12,7 @@ const originForm = /^[\w.:/-]{1,255}$/;
 export function addWebhookHandshake(app: FastifyInstance, access: Access): void {
   for (const path of ['/v1/events', '/v1/sessions/:session/events'])
     app.options(path, (request, reply) => {
-      checkBrowser(request, access);
+      checkAddressed(request, access);
       reply.header('allow', 'POST, OPTIONS');
       const origin = request.headers['webhook-request-origin'];
       if (typeof origin !== 'string' || !originForm.test(origin)) return reply.code(204).send();
