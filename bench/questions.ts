@@ -6,6 +6,7 @@ import { drain } from './drain.ts';
 import { graphApply } from './graph-apply.ts';
 import { ingest } from './ingest.ts';
 import { peers } from './peers.ts';
+import { post } from './post.ts';
 import type { Question } from './question.ts';
 import { neo4jApply } from './neo4j-apply.ts';
 import { race } from './race.ts';
@@ -18,6 +19,7 @@ export const questions: readonly Question[] = [
   ingest,
   peers,
   underDrain,
+  post,
   visible,
   append,
   counts,

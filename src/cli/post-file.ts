@@ -68,7 +68,10 @@ interface PendingEvent {
 
 type Tally = { -readonly [K in keyof PostResult]: PostResult[K] };
 
-/** Streams one file (`-` reads standard input) into the daemon, one batch in flight, so that the order of lines is the order of the log. */
+/**
+ * Streams one file (`-` reads standard input) into the daemon, one batch in flight, so that the order of lines is the order of the log; the next
+ * is read and translated meanwhile.
+ */
 export async function postFile(
   client: Client,
   path: string,
@@ -85,8 +88,10 @@ class FilePost {
   #batch: PendingEvent[] = [];
   #batchBytes = 0;
   /** A line is told once, however many of its events are refused. */
-  #lastRejected = 0;
+  readonly #rejected = new WeakSet<SourceLine>();
   #size = 0;
+  /** The batch that is on its way. Never rejects: whoever waits for it next finds what went wrong. */
+  #onItsWay: Promise<{ readonly failure?: unknown }> = Promise.resolve({});
 
   constructor(client: Client, path: string, options: PostOptions) {
     this.#client = client;
@@ -129,6 +134,7 @@ class FilePost {
     }
     await this.#take(translator.end());
     await this.#flush();
+    await this.#arrival();
     return this.#tally;
   }
 
@@ -156,9 +162,22 @@ class FilePost {
     if (batch.length === 0) return;
     this.#batch = [];
     this.#batchBytes = 0;
+    await this.#arrival();
+    this.#onItsWay = this.#send(batch).then(
+      () => ({}),
+      (failure: unknown) => ({ failure }),
+    );
+  }
+
+  async #arrival(): Promise<void> {
+    const outcome = await this.#onItsWay;
+    if ('failure' in outcome) throw outcome.failure;
+  }
+
+  async #send(batch: readonly PendingEvent[]): Promise<void> {
+    const { lines, bytes } = this.#tally;
     const bodies = batch.map(({ body }) => body);
     this.#takeAnswer(batch, await sendBatch(this.#client, bodies, this.#options));
-    const { lines, bytes } = this.#tally;
     const of = this.#size > 0 ? ` of ${formatBytes(this.#size)}` : '';
     this.#options.printer.progress(
       `  ${basename(this.#path)}: ${lines} lines, ${formatBytes(bytes)}${of}`,
@@ -176,8 +195,8 @@ class FilePost {
 
   #reject(source: SourceLine, code: string, message: string): void {
     const { lineNumber: line, byteOffset: offset, byteLength: length, bytes } = source;
-    if (line === this.#lastRejected) return;
-    this.#lastRejected = line;
+    if (this.#rejected.has(source)) return;
+    this.#rejected.add(source);
     this.#tally.rejected += 1;
     this.#options.onReject?.({ line, offset, length, code, message, bytes });
   }

@@ -158,3 +158,46 @@ describe('post on the command line', () => {
     expect(err).toContain('claude-code');
   });
 });
+
+describe('post of a long file', () => {
+  const lines = Array.from({ length: 1700 }, (_, n) => event(n));
+
+  it('reads on while a batch is on its way, and sends the next when that is answered', async () => {
+    const bodies: string[] = [];
+    const inner = gathering(bodies);
+    const answers: (() => void)[] = [];
+    const client: Client = {
+      ...inner,
+      async send(...order) {
+        await new Promise<void>((resolve) => answers.push(resolve));
+        return inner.send(...order);
+      },
+    };
+    writeFileSync(path, lines.join('\n'));
+    const posted = postFile(client, path, { clock: systemClock, printer, workspace: 'w' });
+    for (let batch = 1; batch <= 4; batch += 1) {
+      await expect.poll(() => answers.length).toBe(batch);
+      answers[batch - 1]?.();
+    }
+    expect(await posted).toMatchObject({ lines: 1700, queued: 1700 });
+    const order = bodies.map((body) => (JSON.parse(body) as { data: { n: number } }).data.n);
+    expect(order).toEqual(lines.map((_, n) => n));
+  });
+
+  it('ends with what went wrong on the way, and sends nothing behind it', async () => {
+    let sent = 0;
+    const client: Client = {
+      ...gathering([]),
+      send: () => {
+        sent += 1;
+        return Promise.resolve(
+          new Response('{"error":{"code":"UNAUTHENTICATED"}}', { status: 401 }),
+        );
+      },
+    };
+    writeFileSync(path, lines.join('\n'));
+    const posted = postFile(client, path, { clock: systemClock, printer, workspace: 'w' });
+    await expect(posted).rejects.toThrow(/401/);
+    expect(sent).toBe(1);
+  });
+});
