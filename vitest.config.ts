@@ -19,6 +19,7 @@ const heavy = [
   'test/e2e/serve.test.ts',
   'test/e2e/session-delete.test.ts',
   'test/e2e/requeue-job.test.ts',
+  'test/e2e/retention.test.ts',
   'test/e2e/stopped-daemon.test.ts',
   'test/faults/**/*.test.ts',
   'test/graph/kill.test.ts',

@@ -6,6 +6,7 @@ import {
   type BatchItem,
   type GraphBond,
   type KeyRemoval,
+  type LogKeeping,
   type LogLifeCycle,
   type LogNeighbours,
   type LogRepair,
@@ -35,6 +36,7 @@ import { Journal } from './journal/journal.ts';
 import { DeadKeys } from './dead-keys.ts';
 import { KeyNames } from './key-names.ts';
 import { createLedger } from './ledger.ts';
+import { createKeeping } from './lifecycle/keeping.ts';
 import { createLifeCycle } from './lifecycle/life-cycle.ts';
 import { createRemoval } from './lifecycle/remove-key.ts';
 import { createRepair } from './repair/create-repair.ts';
@@ -64,6 +66,8 @@ export interface FilesystemQueue extends QueueBackend, QueueLedger, LogRepair, L
   readonly lifeCycle: LogLifeCycle;
   /** Takes sessions out with all that is kept of them. */
   readonly removal: KeyRemoval;
+  /** What goes by age or size. */
+  readonly keeping: LogKeeping;
   /** Bytes of journal that session files do not hold yet. */
   journalLagBytes(): number;
   /** Carries the journal into the session files now; runs by itself as the journal fills and at close. */
@@ -251,6 +255,7 @@ function surface(engine: Engine, format: FormatFile): FilesystemQueue {
     bond: createGraphBond(engine, format, checkpointNow),
     lifeCycle: createLifeCycle(engine),
     removal: createRemoval(engine, upkeep),
+    keeping: createKeeping(engine),
     capabilities: { fsync: engine.options.fsync, ordered: true, logStructured: true },
     append: (records, options) => append(engine, records, options),
     readBatch: (key, max) => readBatch(engine, key, max),

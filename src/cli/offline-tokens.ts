@@ -111,6 +111,9 @@ function onlyTokens(tokens: OpsContext['tokens'], operations: Operations): OpsCo
     },
     removal: undefined,
     repair: undefined,
+    get retention() {
+      return absent();
+    },
     get deadLetters() {
       return absent();
     },

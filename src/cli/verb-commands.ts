@@ -56,6 +56,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   tokens: 'who may use the daemon',
   queue: 'the stored log itself: verify, recover, replay, import, export',
   audit: 'what operators did',
+  retention: 'what goes by age or size: the rules, what they take, and a run by hand',
   service: 'run the daemon as a service of systemd or launchd',
   config: 'settings: what may be set, what is in force and why, read again',
 };

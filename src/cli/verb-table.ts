@@ -1,16 +1,9 @@
 import { deadTable, jobTable } from './dead-table.ts';
-import { parseDurationMs } from '#config';
-import { usage } from './errors.ts';
 import { graphCommands } from './graph-commands.ts';
+import { keepingCommands } from './keeping-table.ts';
 import { facts, plainText } from './print.ts';
 import { count, pageInput, paging, rowsOf, type VerbCommand } from './verb-command.ts';
 import { quarantineCommands } from './quarantine-table.ts';
-
-function olderThan(text: unknown): number {
-  const ms = typeof text === 'string' ? parseDurationMs(text) : undefined;
-  if (ms === undefined) throw usage({ problem: '--older-than wants a duration, such as 90d' });
-  return ms;
-}
 
 /** What the answer holds for the predecessor's clients alone is the same told twice to people; `--json` keeps it. */
 function withoutPredecessors(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -60,93 +53,6 @@ const statusCommands: readonly VerbCommand[] = [
         'dead',
         'worker',
       ]),
-  },
-  {
-    verb: 'sessions prune',
-    words: 'sessions prune',
-    summary:
-      'delete sessions whose last event is older than a time, oldest first; without --yes it only shows what would go',
-    options: [
-      ['--older-than <duration>', 'such as 90d; by the time of their events'],
-      ['--workspace <name>', 'only this workspace'],
-      ['--limit <n>', 'at most so many (default: 100)'],
-      ['--dry-run', 'only show what would go, as without --yes'],
-      ['--yes', 'really delete'],
-    ],
-    isDestructive: true,
-    hasDryRun: true,
-    isAct: true,
-    examples: [
-      'millrace sessions prune --older-than 90d',
-      'millrace sessions prune --older-than 90d --limit 1000 --yes --json',
-    ],
-    input: (options) => ({
-      older_than_ms: olderThan(options['olderThan']),
-      workspace: options['workspace'],
-      ...(options['limit'] === undefined ? {} : { limit: count(plainText(options['limit'])) }),
-      dry_run: options['yes'] !== true || options['dryRun'] === true,
-    }),
-    render: (answer) =>
-      [
-        answer['dry_run'] === true ? 'would go (say --yes):' : 'gone:',
-        rowsOf(answer, 'sessions', [
-          'workspace',
-          'session_id',
-          'last_event_at',
-          'accepted',
-          'dead',
-        ]),
-        'skipped:',
-        rowsOf(answer, 'skipped', ['workspace', 'session_id', 'code']),
-        answer['has_more'] === true ? 'there are more: run it again, or raise --limit' : '',
-      ].join('\n'),
-  },
-  {
-    verb: 'vacuum',
-    words: 'vacuum',
-    summary:
-      'give disk back that queue, control database and graph do not use; draining waits for the graph meanwhile',
-    isAct: true,
-    examples: ['millrace vacuum', 'millrace vacuum --json'],
-    render: (answer) => rowsOf(answer, 'components', ['name', 'before', 'after']),
-  },
-  {
-    verb: 'sessions delete',
-    words: 'sessions delete <session>',
-    summary:
-      'take a session out of graph, logs, dead letters, objects and ids; without --yes it only shows what would go',
-    options: [
-      ['--workspace <name>', 'needed when the id exists in several'],
-      ['--with-sub-sessions', 'those below it as well'],
-      ['--dry-run', 'only show what would go, as without --yes'],
-      ['--yes', 'really delete'],
-    ],
-    isDestructive: true,
-    hasDryRun: true,
-    isAct: true,
-    examples: [
-      'millrace sessions delete s1',
-      'millrace sessions delete s1 --with-sub-sessions --yes',
-    ],
-    input: (options, args) => ({
-      session: args[0],
-      workspace: options['workspace'],
-      ...(options['withSubSessions'] === true ? { with_sub_sessions: true } : {}),
-      dry_run: options['yes'] !== true || options['dryRun'] === true,
-    }),
-    render: (answer) =>
-      [
-        answer['dry_run'] === true ? 'would go (say --yes):' : 'gone:',
-        rowsOf(answer, 'sessions', [
-          'workspace',
-          'session_id',
-          'accepted',
-          'dead',
-          'nodes',
-          'objects',
-          'refused',
-        ]),
-      ].join('\n'),
   },
   {
     verb: 'sessions show',
@@ -269,6 +175,7 @@ const configVerbCommands: readonly VerbCommand[] = [
 
 export const verbCommands: readonly VerbCommand[] = [
   ...statusCommands,
+  ...keepingCommands,
   ...graphCommands,
   ...deadTable,
   ...jobTable,

@@ -7,6 +7,7 @@
  * Promises: P9: each limit has its default written here; a wrong setting stops the start with all problems at once (ING-931).
  * May call: base. Called by: signals, ingest (rules), cli, daemon.
  */
+export * from './key-spec.ts';
 export * from './schema.ts';
 export * from './errors.ts';
 export * from './environment.ts';

@@ -1,4 +1,5 @@
-import { configKeyNames, environmentName, specOf, type ConfigKey, type KeySpec } from './schema.ts';
+import { configKeyNames, environmentName, specOf, type ConfigKey } from './schema.ts';
+import type { KeySpec } from './key-spec.ts';
 
 export interface JsonSchema {
   readonly [member: string]: unknown;

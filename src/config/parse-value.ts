@@ -1,5 +1,5 @@
 import { parseBytes } from '#base';
-import type { KeySpec, KindValues } from './schema.ts';
+import type { KeySpec, KindValues } from './key-spec.ts';
 import { parseRedactRule } from './redact-rules.ts';
 import { nearest } from './suggest.ts';
 

@@ -1,35 +1,4 @@
-/** How a setting is written, and what it is once parsed. */
-export interface KindValues {
-  readonly text: string;
-  /** Comma-separated in the environment and on the command line, a sequence in the file. */
-  readonly list: readonly string[];
-  readonly count: number;
-  /** `20MiB`, `4096`; a number of bytes. */
-  readonly size: number;
-  /** `5s`, `250ms`, `10min`, `2h`, or a number of milliseconds. */
-  readonly duration: number;
-  /** `HOST:PORT`, IPv6 in brackets; port 0 lets the system choose. */
-  readonly address: string;
-  readonly choice: string;
-  /** `true` or `false`. */
-  readonly flag: boolean;
-}
-
-export interface KeySpec {
-  readonly kind: keyof KindValues;
-  /** As a person would write it; null means that the product works it out. */
-  readonly default: string | null;
-  readonly help: string;
-  readonly choices?: readonly string[];
-  /** Smallest number that makes sense; 1 where it is not given, so that no limit can be switched off by a 0. */
-  readonly least?: number;
-  /** Never shown: masked in lists and logs (ING-932). */
-  readonly isSecret?: true;
-  /** A reload changes it in the running daemon; all others wait for the next start. */
-  readonly isLive?: true;
-  /** Each item of the list is a rule of redaction. */
-  readonly items?: 'redaction';
-}
+import type { KeySpec, KindValues } from './key-spec.ts';
 
 /** Every key (ING spec §8) that this version obeys. Units stand in the name. */
 export const configSchema = {
@@ -279,6 +248,62 @@ export const configSchema = {
     kind: 'duration',
     default: null,
     help: 'dead letters older than this are discarded, after a day of notice in status and metrics; by default none ever is',
+    isLive: true,
+  },
+  'retention.graph.max_age': {
+    kind: 'duration',
+    default: null,
+    least: 60_000,
+    help: 'sessions whose last event is older than this are deleted, oldest first, after a day of notice; never one with records that wait or dead letters that are not settled',
+    isLive: true,
+  },
+  'retention.graph.max_bytes': {
+    kind: 'size',
+    default: null,
+    least: 0,
+    help: 'while the graph takes more than this, sessions are deleted, oldest first, after a day of notice; never one with records that wait or dead letters that are not settled',
+    isLive: true,
+  },
+  'retention.objects.max_age': {
+    kind: 'duration',
+    default: null,
+    least: 60_000,
+    help: 'large values older than this are taken away, though the graph names them; a value is as old as the last event that names it',
+    isLive: true,
+  },
+  'retention.objects.max_bytes': {
+    kind: 'size',
+    default: null,
+    least: 0,
+    help: 'while large values take more than this, the oldest are taken away',
+    isLive: true,
+  },
+  'retention.archives.max_age': {
+    kind: 'duration',
+    default: null,
+    least: 60_000,
+    help: 'archived logs (queue.archive) older than this are taken away',
+    isLive: true,
+  },
+  'retention.archives.max_bytes': {
+    kind: 'size',
+    default: null,
+    least: 0,
+    help: 'while archived logs take more than this, the oldest are taken away',
+    isLive: true,
+  },
+  'retention.letters.max_age': {
+    kind: 'duration',
+    default: null,
+    least: 60_000,
+    help: 'dead letters of ended sessions that were requeued or discarded longer ago than this are forgotten; one that is not settled never is',
+    isLive: true,
+  },
+  'retention.letters.max_bytes': {
+    kind: 'size',
+    default: null,
+    least: 0,
+    help: 'while settled dead letters of ended sessions take more than this, the oldest are forgotten',
     isLive: true,
   },
   'metrics.residual_grace_ms': {

@@ -11,6 +11,7 @@ import {
   type LeaseRow,
   type LeaseRows,
 } from './leases.ts';
+import { type ExpiredObjectRows, expiredObjectsOver } from './expired-objects.ts';
 import { jobsOver, noticesOver } from './job-rows.ts';
 import type { JobRows, NoticeRows } from './jobs.ts';
 import { controlSchemaVersion, migrations } from './migrations.ts';
@@ -31,6 +32,7 @@ export interface ControlDatabase {
   readonly operations: OperationRows;
   readonly jobs: JobRows;
   readonly notices: NoticeRows;
+  readonly expiredObjects: ExpiredObjectRows;
   readonly removals: RemovalRows;
   /** A whole copy of the database as one new file; the file MUST NOT be there. */
   copyTo(path: string): void;
@@ -100,6 +102,7 @@ function controlOver(
     operations: operationsOver(database, path, { clock, bounds }),
     jobs: jobsOver(database, path, clock),
     notices: noticesOver(database, path, clock),
+    expiredObjects: expiredObjectsOver(database, path, clock),
     removals: removalsOver(database, path, clock),
     copyTo: (copy) => classified(path, () => void database.prepare('VACUUM INTO ?').run(copy)),
     vacuum: () =>

@@ -12,4 +12,5 @@ export * from './leases.ts';
 export * from './operations.ts';
 export * from './jobs.ts';
 export type * from './removals.ts';
+export type * from './expired-objects.ts';
 export * from './control-database.ts';

@@ -158,12 +158,28 @@ export function noticesOver(database: DatabaseSync, path: string, clock: Clock):
   const write = database.prepare('INSERT OR IGNORE INTO notice (name, told_at) VALUES (?, ?)');
   const read = database.prepare('SELECT told_at FROM notice WHERE name = ?');
   const remove = database.prepare('DELETE FROM notice WHERE name = ?');
+  const list = database.prepare('SELECT name, told_at FROM notice WHERE name >= ? AND name < ?');
   return {
     firstTold: (name) =>
       classified(path, () =>
         inTransaction(database, () => {
           write.run(name, timeOf(clock));
           return String(read.get(name)?.['told_at']);
+        }),
+      ),
+    tellOnly: (prefix, names) =>
+      classified(path, () =>
+        inTransaction(database, () => {
+          const wanted = new Set(names);
+          const known = new Map(
+            list
+              .all(prefix, `${prefix}\u{10ffff}`)
+              .map((row) => [String(row['name']), String(row['told_at'])]),
+          );
+          for (const name of known.keys()) if (!wanted.has(name)) remove.run(name);
+          const now = timeOf(clock);
+          for (const name of wanted) if (!known.has(name)) write.run(name, now);
+          return new Map(names.map((name) => [name, known.get(name) ?? now]));
         }),
       ),
     forget: (name) => classified(path, () => void remove.run(name)),

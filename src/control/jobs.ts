@@ -75,6 +75,8 @@ export interface JobRows {
 export interface NoticeRows {
   /** The time at which it was first told, now if it was not; RFC 3339 UTC. */
   firstTold(name: string): string;
+  /** The same for many at once; names that begin like `prefix` and are not among them are forgotten. */
+  tellOnly(prefix: string, names: readonly string[]): ReadonlyMap<string, string>;
   /** It need not be told any more. */
   forget(name: string): void;
 }

@@ -127,11 +127,20 @@ CREATE TABLE removal (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** Large values that a retention took away: who asks for one is told that it was not lost. */
+const expiredObjects = `
+CREATE TABLE expired_object (
+  sha256 TEXT PRIMARY KEY,
+  expired_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 export const migrations: readonly Migration[] = [
   { version: 1, what: 'lease rows and their history', sql: leases },
   { version: 2, what: 'acts of operators: their keys and the audit', sql: operations },
   { version: 3, what: 'jobs over many dead letters, and what operators were told', sql: jobs },
   { version: 4, what: 'sessions that are being deleted', sql: removals },
+  { version: 5, what: 'large values that a retention took away', sql: expiredObjects },
 ];
 
 export const controlSchemaVersion: number = migrations.length;

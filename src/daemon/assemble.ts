@@ -26,6 +26,7 @@ import {
   type BatchItem,
   type GraphBond,
   type KeyRemoval,
+  type LogKeeping,
   type LogLifeCycle,
   type LogNeighbours,
   type LogRepair,
@@ -65,6 +66,8 @@ export interface Stores {
   readonly objects: WatchedObjects;
   /** What takes sessions out of queue and graph; undefined with a graph store that cannot. */
   readonly removal: { readonly queue: KeyRemoval; readonly graph: GraphRemoval } | undefined;
+  /** What a queue of log files lets go by age or size. */
+  readonly keeping: LogKeeping;
   /** Id of the graph that this root belongs to (ING-540). */
   readonly expectedGraphId: string;
   /** What is gone of the state: stores that a start has set aside, notes of missing and older ones. */
@@ -149,6 +152,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     isGraphAServer: config['graph.store'] === 'neo4j',
     objects,
     removal: removal === undefined ? undefined : { queue: queue.removal, graph: removal },
+    keeping: queue.keeping,
     expectedGraphId: bond.graphId ?? graph.graphId,
     losses: await guarded.losses(),
     checkpoint: () => queue.checkpoint(),

@@ -250,7 +250,7 @@ function beginWork(
   progress.context = work.context;
   front.open(work);
   adopting = adoptRestored(ground, stores.bond, work);
-  keeping = startDesk(ground, control, work.context);
+  keeping = startDesk(ground, control, work.context, work.retention);
   progress.expiring = keeping.expiring;
   const reconciling = reconcileDead(stores.logs);
   const { bond, graph } = stores;

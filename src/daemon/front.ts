@@ -92,6 +92,9 @@ function lateContext(behind: () => OpsContext): OpsContext {
     get removal() {
       return behind().removal;
     },
+    get retention() {
+      return behind().retention;
+    },
     get repair() {
       return behind().repair;
     },

@@ -1,6 +1,8 @@
 import type { ControlDatabase } from '#control';
+import type { Retention } from '#keeping';
 import type { OpsContext } from '#ops';
 import type { Ground } from './daemon.ts';
+import { degradedByRetention } from './degraded-by-retention.ts';
 import { watchBooks } from './watch-books.ts';
 import { watchLetters, type LetterWatch } from './watch-letters.ts';
 
@@ -10,11 +12,12 @@ export interface Desk extends Pick<LetterWatch, 'degraded' | 'expiring'> {
   stop(): Promise<void>;
 }
 
-/** Goes on with the jobs that a former process left, and keeps the retention of letters. */
+/** Goes on with the jobs that a former process left, and keeps what is set for how long things stay. */
 export function startDesk(
   { clock, options }: Ground,
   control: ControlDatabase,
   context: OpsContext,
+  retention: Retention,
 ): Desk {
   const { config } = options.loaded;
   const books = watchBooks(clock, () => ({
@@ -29,11 +32,17 @@ export function startDesk(
     () => config['deadletter.retention'],
   );
   context.jobs.start();
+  retention.start();
   return {
-    degraded: () => [...books(), ...letters.degraded()],
+    degraded: () => [
+      ...books(),
+      ...letters.degraded(),
+      ...degradedByRetention(retention, clock.now()),
+    ],
     expiring: letters.expiring,
     async stop() {
       letters.end();
+      await retention.stop();
       context.feed.stop();
       await context.jobs.stop();
     },

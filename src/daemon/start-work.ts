@@ -5,7 +5,12 @@ import type { FencePermit } from '#fence';
 import { createIngest, createRedaction, type Ingest, type IngestOptions } from '#ingest';
 import type { Degradation, OpsContext } from '#ops';
 import { backupRunning } from '#backup';
-import { createSessionRemoval, createStorageMeter, type SessionRemoval } from '#keeping';
+import {
+  createSessionRemoval,
+  createStorageMeter,
+  type Retention,
+  type SessionRemoval,
+} from '#keeping';
 import { cursorSchema } from '#record';
 import type { BoundRoot } from '#roots';
 import { controlSchemaVersion, type ControlDatabase } from '#control';
@@ -13,6 +18,7 @@ import type { Stores } from './assemble.ts';
 import type { BackupPathRules } from './backup-path.ts';
 import { createBackups, type Backups } from './create-backups.ts';
 import { createDesk } from './create-desk.ts';
+import { createRootRetention } from './create-retention.ts';
 import { createVacuum, storageFolders } from './create-vacuum.ts';
 import type { Ground } from './daemon.ts';
 import { recovering } from './errors.ts';
@@ -33,6 +39,7 @@ export interface StartedWork extends Work {
   readonly drain: Drain;
   readonly backups: Backups;
   readonly removal: SessionRemoval | undefined;
+  readonly retention: Retention;
 }
 
 /** Of everything that is stored or spoken (ING-904). */
@@ -154,17 +161,21 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     () => removal,
   );
   const removal = removalOver(ground, needs, drain, backups);
+  const { operations } = desk;
+  const given = { config, control, stores, drain, removal, operations, clock };
+  const retention = createRootRetention(given);
   const context: OpsContext = {
     queue,
     ledger: queue,
     compaction: compactionOf(lifeCycle, config),
     graph,
-    objects,
+    objects: { ...control.expiredObjects, read: (sha256) => objects.read(sha256) },
     drain,
     ...desk,
     journalLagBytes: stores.journalLagBytes,
     tokens,
     removal,
+    retention,
     repair: createKeyRepair({ logs, graph, permit, rootId, drain }),
     clock,
     startedMs: clock.monotonic(),
@@ -179,5 +190,5 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     degraded: needs.degraded,
     ...diskOf(ground, needs, backups),
   };
-  return { ingest, context, drain, backups, removal };
+  return { ingest, context, drain, backups, removal, retention };
 }

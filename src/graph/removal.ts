@@ -15,6 +15,12 @@ export interface QuietSession {
   readonly lastAt: string;
 }
 
+export interface SessionSurvey {
+  readonly nodes: number;
+  readonly bytes: number;
+  readonly objects: readonly string[];
+}
+
 export interface GraphRemovalCounts {
   /** Nodes that are gone; those that others speak of stay as stubs and do not count. */
   readonly nodes: number;
@@ -25,11 +31,10 @@ export interface GraphRemovalCounts {
 export interface GraphRemoval {
   /** Gives free pages of its file back; what wants to write waits. */
   vacuum(): Promise<void>;
-  /** Nodes that a session owns, and objects that their values name: what a removal would take. */
-  survey(session: Omit<RemovedSession, 'key'>): Promise<{
-    readonly nodes: number;
-    readonly objects: readonly string[];
-  }>;
+  /** Nodes that a session owns, bytes that they and their edges take in the file, about, and objects that their values name: what a removal would take. */
+  survey(session: Omit<RemovedSession, 'key'>): Promise<SessionSurvey>;
+  /** Bytes of the file that are in use; free pages are used again, and do not count. */
+  usedBytes(): Promise<number>;
   /** Sessions that wrote something and nothing since a time (RFC 3339 UTC), longest quiet first; undefined: of all workspaces. */
   quiet(which: {
     readonly before: string;
@@ -45,4 +50,9 @@ export interface GraphRemoval {
   remove(permit: FencePermit, sessions: readonly RemovedSession[]): Promise<GraphRemovalCounts>;
   /** Those of the objects that no node names. Reads all nodes. */
   unreferenced(objects: readonly string[]): Promise<readonly string[]>;
+  /**
+   * When the last event came of the sessions that name each of the objects, RFC 3339 UTC; those that no node names are left out. Reads all nodes. A
+   * session that tells no time is of now.
+   */
+  namedUntil(objects: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }

@@ -12,3 +12,4 @@ export * from './measure-storage.ts';
 export * from './vacuum.ts';
 export * from './session-removal.ts';
 export * from './watched-objects.ts';
+export * from './retention/index.ts';

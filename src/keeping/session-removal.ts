@@ -7,12 +7,15 @@ import type { GraphRemoval, RemovedSession } from '#graph';
 import { draining, type KeyRemoval } from '#queue';
 import type { Key } from '#record';
 import { daemonNoticed } from '#signals';
+import { whilePaused } from './pause-drain.ts';
 import type { WatchedObjects } from './watched-objects.ts';
 
 /** What a deletion takes, or would take, of one session beside its log. */
 export interface SessionTraces {
   /** Nodes that it owns in the graph. */
   readonly nodes: number;
+  /** Bytes that the graph gets free, about. */
+  readonly bytes: number;
   /** Large values that its nodes name. */
   readonly objects: number;
 }
@@ -74,8 +77,6 @@ export interface SessionRemovalNeeds {
 }
 
 const retryMs = 5000;
-/** A group of the drain is applied and committed within this, or the deletion waits for its next try. */
-const pauseMsMax = 60_000;
 
 export function createSessionRemoval(needs: SessionRemovalNeeds): SessionRemoval {
   return new Removal(needs);
@@ -101,8 +102,8 @@ class Removal implements SessionRemoval {
   }
 
   async survey(of: { readonly workspace: string; readonly session: string }) {
-    const { nodes, objects } = await this.#needs.graph.survey(of);
-    return { nodes, objects: objects.length };
+    const { objects, ...counts } = await this.#needs.graph.survey(of);
+    return { ...counts, objects: objects.length };
   }
 
   remove(sessions: readonly RemovedSession[]): Promise<RemovedCounts> {
@@ -227,22 +228,8 @@ class Removal implements SessionRemoval {
     }
   }
 
-  async #paused<T>(act: () => Promise<T>): Promise<T> {
-    const patience = new AbortController();
-    const timer = this.#needs.clock.after(pauseMsMax, () =>
-      patience.abort(new Error('a group of the drain does not end')),
-    );
-    const signal = AbortSignal.any([patience.signal, this.#stopping.signal]);
-    try {
-      const goOn = await this.#needs.drain.pause(signal);
-      try {
-        return await act();
-      } finally {
-        goOn();
-      }
-    } finally {
-      timer.cancel();
-    }
+  #paused<T>(act: () => Promise<T>): Promise<T> {
+    return whilePaused(this.#needs, this.#stopping.signal, act);
   }
 
   /** What is begun is carried to its end: tried again until it is done, or by the next start. */

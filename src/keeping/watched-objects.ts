@@ -21,6 +21,7 @@ export function watchedObjects(objects: LocalObjects): WatchedObjects {
     read: (sha256) => objects.read(sha256),
     has: (sha256) => objects.has(sha256),
     mediaType: (sha256) => objects.mediaType(sha256),
+    each: () => objects.each(),
     remove: (sha256) => objects.remove(sha256),
     close: () => objects.close(),
     watchPuts() {

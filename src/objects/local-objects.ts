@@ -22,9 +22,18 @@ export interface LocalObjectsOptions {
   readonly names?: StagingNames;
 }
 
+export interface StoredObject {
+  readonly sha256: string;
+  readonly bytes: number;
+  /** When it was put first, epoch ms. */
+  readonly putMs: number;
+}
+
 export interface LocalObjects extends ObjectStore {
   /** The type that an object was put with; undefined when it is absent. */
   mediaType(sha256: string): Promise<string | undefined>;
+  /** Every object, in no order; one that comes or goes meanwhile may be among them or not. */
+  each(): AsyncIterable<StoredObject>;
   /** Takes an object away that nobody names any more; one that is gone is fine. */
   remove(sha256: string): Promise<void>;
 }
@@ -105,6 +114,18 @@ class Folder implements LocalObjects {
       const stored = await this.#disk.readFile(`${this.#pathOf(sha256)}${mediaTypeSuffix}`);
       return stored === undefined ? mediaTypeUsual : Buffer.from(stored).toString('latin1');
     });
+  }
+
+  async *each(): AsyncGenerator<StoredObject> {
+    for (const shard of await this.#disk.readDirectory(this.#directory)) {
+      if (shard.kind !== 'directory') continue;
+      const folder = join(this.#directory, shard.name);
+      for (const { name } of await this.#disk.readDirectory(folder)) {
+        if (!sha256Pattern.test(name)) continue;
+        const stat = await this.#disk.stat(join(folder, name));
+        if (stat !== undefined) yield { sha256: name, bytes: stat.size, putMs: stat.modifiedMs };
+      }
+    }
   }
 
   async remove(sha256: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { blobsOf, readBlob } from './blobs.ts';
-import { blobUnknown, objectUnknown, sessionUnknown } from './errors.ts';
+import { blobUnknown, objectExpired, objectUnknown, sessionUnknown } from './errors.ts';
 import { findSession, requireAllWorkspaces } from './session-lookup.ts';
 import { type Verb, defineStreamVerb, defineVerb } from './verb.ts';
 
@@ -68,7 +68,10 @@ export const objectsShowVerb: Verb = defineStreamVerb({
   async run(context, { sha256 }, caller) {
     requireAllWorkspaces(caller, 'a value by its digest alone');
     const bytes = await context.objects.read(sha256);
-    if (bytes === undefined) throw objectUnknown({ sha256 });
+    if (bytes === undefined) {
+      const at = context.objects.expiredAt(sha256);
+      throw at === undefined ? objectUnknown({ sha256 }) : objectExpired({ sha256, at });
+    }
     return once(bytes);
   },
 });

@@ -100,6 +100,27 @@ export const objectUnknown: ErrorFactory<{ sha256: string }> = defineError(
   ({ sha256 }) => `there is no object ${sha256}`,
 );
 
+/** The graph names it still; its bytes went by age or size. */
+export const objectExpired: ErrorFactory<{ sha256: string; at: string }> = defineError(
+  'OBJECT_EXPIRED',
+  'reject',
+  ({ sha256, at }) =>
+    `object ${sha256} was taken away by retention.objects at ${at}: a backup from before has it`,
+);
+
+export const retentionRuleMissing: ErrorFactory<{ part: string }> = defineError(
+  'RETENTION_RULE_MISSING',
+  'reject',
+  ({ part }) =>
+    `no rule says what of ${part} may go: name an age or a size (--older-than, --max-bytes), or set retention.${part}.max_age or .max_bytes`,
+);
+
+export const retentionUnsupported: ErrorFactory<{ part: string }> = defineError(
+  'RETENTION_UNSUPPORTED',
+  'reject',
+  ({ part }) => `the graph store of this root lets nothing of ${part} go by age or size`,
+);
+
 export const pageTokenInvalid: ErrorFactory<{ reason: string }> = defineError(
   'PAGE_TOKEN_INVALID',
   'reject',

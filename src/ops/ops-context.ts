@@ -6,7 +6,8 @@ import type { DeadLetters, LetterJobs } from '#dead-letters';
 import type { AdoptOrder, AdoptReport, Drain } from '#drain';
 import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
-import type { GivenBack, SessionRemoval, StorageFacts } from '#keeping';
+import type { ExpiredObjectRows } from '#control';
+import type { GivenBack, Retention, SessionRemoval, StorageFacts } from '#keeping';
 import type { LogLifeCycle, QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 import type { LiveFeed } from '#signals';
 import type { KeyRepair } from './key-repair.ts';
@@ -60,7 +61,7 @@ export interface OpsContext {
   readonly compaction: Compaction | undefined;
   readonly graph: GraphStore;
   /** Large values that were moved out of the graph (D30). */
-  readonly objects: Pick<ObjectStore, 'read'>;
+  readonly objects: Pick<ObjectStore, 'read'> & Pick<ExpiredObjectRows, 'expiredAt'>;
   readonly drain: Drain;
   readonly deadLetters: DeadLetters;
   /** Bytes of journal that session files do not hold yet; 0 for a queue without one. */
@@ -73,6 +74,8 @@ export interface OpsContext {
   readonly operations: Operations;
   /** Deletes sessions from all stores; undefined where a store cannot. */
   readonly removal: SessionRemoval | undefined;
+  /** What goes by age or size. */
+  readonly retention: Pick<Retention, 'parts' | 'ruleOf' | 'run' | 'reports'>;
   /** What mends a damaged key; undefined for a queue that is no log. */
   readonly repair: KeyRepair | undefined;
   readonly clock: Clock;

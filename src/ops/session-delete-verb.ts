@@ -13,6 +13,8 @@ const row = Type.Object({
   accepted: Type.Integer(),
   dead: Type.Integer(),
   nodes: Type.Integer(),
+  /** That the graph gets free, about. */
+  bytes: Type.Integer(),
   objects: Type.Integer(),
   /** Code of what stands against it: records that wait, or a quarantine. */
   refused: Type.Union([Type.String(), Type.Null()]),
@@ -88,8 +90,9 @@ async function sessionsOf(
 
 async function rowOf(context: OpsContext, status: KeyStatus) {
   const { key, workspace, session, accepted, dead, pending, quarantine } = status;
-  const { nodes = 0, objects = 0 } = (await context.removal?.survey({ workspace, session })) ?? {};
+  const traces = await context.removal?.survey({ workspace, session });
+  const { nodes = 0, bytes = 0, objects = 0 } = traces ?? {};
   const refused =
     quarantine !== null ? 'SESSION_QUARANTINED' : pending > 0 ? 'SESSION_PENDING' : null;
-  return { key, workspace, session_id: session, accepted, dead, nodes, objects, refused };
+  return { key, workspace, session_id: session, accepted, dead, nodes, bytes, objects, refused };
 }

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { isMillraceError, messageOf } from '#base';
+import type { PartReport } from '#keeping';
 import { waitTimedOut } from './errors.ts';
 import { degradationOf, type Degradation, type DiskFacts, type OpsContext } from './ops-context.ts';
 import { type Verb, defineVerb } from './verb.ts';
@@ -52,6 +53,16 @@ const statusOutput = Type.Object({
     }),
     Type.Null(),
   ]),
+  /** Rules of retention that are set: what each has taken since the start, and what goes next (`retention show`). */
+  retention: Type.Array(
+    Type.Object({
+      part: Type.String(),
+      bytes: Type.Integer(),
+      waiting: Type.Integer(),
+      first_at: Type.Union([Type.String(), Type.Null()]),
+      taken: Type.Integer(),
+    }),
+  ),
   version: Type.String(),
   /** The predecessor's names for the same (ING-948). */
   server_version: Type.String(),
@@ -114,6 +125,12 @@ function storageOf(context: OpsContext) {
   return facts === undefined ? null : { ...facts.bytes, measured_at: facts.measuredAt };
 }
 
+function retentionOf({ part, bytes, waiting, taken }: PartReport) {
+  const { count, firstMs } = waiting;
+  const first_at = firstMs === null ? null : new Date(firstMs).toISOString();
+  return { part, bytes, waiting: count, first_at, taken: taken.count };
+}
+
 /** Without credentials: counts and states only (ING-948). */
 function withoutWords(status: StatusOutput): StatusOutput {
   const message = 'ask with a token of scope ops:read';
@@ -153,6 +170,7 @@ export const statusVerb: Verb = defineVerb({
           ? null
           : { path: facts.path, free_bytes: facts.freeBytes, total_bytes: facts.totalBytes },
       storage: storageOf(context),
+      retention: context.retention.reports().map(retentionOf),
       version: product,
       server_version: product,
       uptime_seconds: Math.round(context.clock.monotonic() - context.startedMs) / 1000,

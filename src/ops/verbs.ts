@@ -42,6 +42,7 @@ import { sessionsPruneVerb } from './session-prune-verb.ts';
 import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
 import { streamVerb } from './stream-verb.ts';
 import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './token-verbs.ts';
+import { retentionRunVerb, retentionShowVerb } from './retention-verbs.ts';
 import { vacuumVerb } from './vacuum-verb.ts';
 import type { Verb } from './verb.ts';
 
@@ -56,6 +57,8 @@ export const verbs: readonly Verb[] = [
   sessionsShowVerb,
   sessionsDeleteVerb,
   sessionsPruneVerb,
+  retentionShowVerb,
+  retentionRunVerb,
   sessionSummaryVerb,
   queriesListVerb,
   queriesShowVerb,

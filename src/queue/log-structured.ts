@@ -60,3 +60,33 @@ export interface LogNeighbours {
    */
   neighbours(key: Key, at: Position, count: number): Promise<Neighbours | undefined>;
 }
+
+/** A part of a log that went and was kept, gzipped (`queue.archive`). */
+export interface KeptArchive {
+  readonly key: Key;
+  /** Name of its file. */
+  readonly name: string;
+  readonly bytes: number;
+  /** When it was written, epoch ms. */
+  readonly atMs: number;
+}
+
+/** A dead letter of an epoch that is over, with its outcome. */
+export interface SettledLetter {
+  readonly key: Key;
+  readonly id: string;
+  /** Of its lines: the letter and its outcome. */
+  readonly bytes: number;
+  /** When it was requeued or discarded, epoch ms. */
+  readonly settledMs: number;
+}
+
+/** What a queue of log files keeps for people alone, for who lets it go by age or size. Keys in quarantine are left out: there it is evidence. */
+export interface LogKeeping {
+  archives(): AsyncIterable<KeptArchive>;
+  /** Those that are gone already are fine. Returns the names of what is there no more; none of a key in quarantine goes. */
+  removeArchives(key: Key, names: readonly string[]): Promise<readonly string[]>;
+  settledLetters(): AsyncIterable<SettledLetter>;
+  /** Takes letters out of the files of epochs that are over, those alone that are settled. Returns the ids of those that are there no more. */
+  forgetLetters(key: Key, ids: readonly string[]): Promise<readonly string[]>;
+}

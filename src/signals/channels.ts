@@ -45,6 +45,12 @@ export interface KeyFinalised {
   readonly key: string;
   readonly ordinal: number;
 }
+/** What a retention, or an operator by its rule, has taken away. */
+export interface RetentionTaken {
+  readonly part: string;
+  readonly count: number;
+  readonly bytes: number;
+}
 /** The committed prefix of a log went. */
 export interface LogCompacted {
   readonly key: string;
@@ -178,6 +184,7 @@ export const journalFailed: Channel<JournalFailed> = defineChannel('millrace:que
 export const checkpointed: Channel<Checkpointed> = defineChannel('millrace:queue:checkpointed');
 export const recovered: Channel<Recovered> = defineChannel('millrace:queue:recovered');
 export const keyFinalised: Channel<KeyFinalised> = defineChannel('millrace:queue:key-finalised');
+export const retentionTaken: Channel<RetentionTaken> = defineChannel('millrace:keeping:taken');
 export const logCompacted: Channel<LogCompacted> = defineChannel('millrace:queue:log-compacted');
 export const keyQuarantined: Channel<KeyQuarantined> = defineChannel(
   'millrace:queue:key-quarantined',

@@ -10,6 +10,7 @@ import {
   valuesRedacted,
   keyFinalised,
   logCompacted,
+  retentionTaken,
   recordDead,
   recovered,
   requestFinished,
@@ -76,6 +77,12 @@ const series = {
     'rule',
     'Values taken out of events before they were stored, by kind of rule.',
   ],
+  millrace_retention_taken_total: [
+    'counter',
+    'part',
+    'Things that went by age or size: sessions (graph), objects, archives, letters.',
+  ],
+  millrace_retention_taken_bytes_total: ['counter', 'part', 'Bytes of them, about.'],
   millrace_ingest_append_seconds: ['histogram', '', 'Time from body to answer.'],
   millrace_journal_sync_seconds: ['histogram', '', 'Time of one write and sync of the journal.'],
   millrace_journal_syncs_total: ['counter', '', 'Syncs of the journal.'],
@@ -250,6 +257,10 @@ function observeIngest(board: Board): (() => void)[] {
     }),
     keyFinalised.subscribe(() => board.add('millrace_queue_finalised_total', 1)),
     logCompacted.subscribe(({ bytes }) => board.add('millrace_queue_compacted_bytes_total', bytes)),
+    retentionTaken.subscribe(({ part, count, bytes }) => {
+      board.add('millrace_retention_taken_total', count, part);
+      board.add('millrace_retention_taken_bytes_total', bytes, part);
+    }),
     recovered.subscribe(({ durationMs }) =>
       board.set('millrace_recovery_seconds', durationMs / 1000),
     ),

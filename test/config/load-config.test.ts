@@ -146,7 +146,7 @@ describe('the effective configuration', () => {
       const { kind, help } = specOf(key);
       if (kind === 'size') expect(key).toMatch(/_bytes/);
       // A retention is a span of days and has its name from the specification (ING-713).
-      if (kind === 'duration') expect(key).toMatch(/_ms$|\.retention$/);
+      if (kind === 'duration') expect(key).toMatch(/_ms$|\.retention$|\.max_age$/);
       expect(help).toMatch(/[^.]$/);
       expect(environmentName(key)).toMatch(/^MILLRACE_[A-Z0-9_]+$/);
     }

@@ -4,6 +4,7 @@ import { createDeadLetters, createLetterJobs } from '#dead-letters';
 import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
 import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
+import { createRetention } from '#keeping';
 import { createLiveFeed } from '#signals';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
 import { adoptNothing, fixedDesk, saveNothing } from './quiet-acts.ts';
@@ -48,7 +49,7 @@ const called = new Set<string>();
 export const others: readonly string[] = verbs
   .map(({ name }) => name)
   .filter((name) =>
-    /^quarantine |^queue |^config |^sessions (delete|prune)$|^dead |^jobs |^audit |^stream$|cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
+    /^quarantine |^queue |^config |^sessions (delete|prune)$|^retention |^dead |^jobs |^audit |^stream$|cypher$|^queries |^blobs |^objects |^whoami$|neighbours$|summary$/.test(
       name,
     ),
   );
@@ -89,13 +90,23 @@ export async function openOps(
     ledger: queue,
     compaction: undefined,
     graph,
-    objects: { read: async (sha256) => fixture.world.objects.get(sha256) },
+    objects: {
+      ...control.expiredObjects,
+      read: async (sha256) => fixture.world.objects.get(sha256),
+    },
     drain,
     deadLetters,
     jobs,
     feed: createLiveFeed({ clock, life: 'test' }),
     tokens,
     removal: undefined,
+    retention: createRetention({
+      shelves: [],
+      ruleOf: () => ({ maxAgeMs: null, maxBytes: null }),
+      notices: control.notices,
+      clock,
+      onTaken: () => undefined,
+    }),
     repair: undefined,
     operations,
     clock,

@@ -9,7 +9,7 @@ function quietRemoval(): SessionRemoval & { readonly removed: string[] } {
   return {
     removed,
     descendants: () => Promise.resolve(['below', 'never-posted']),
-    survey: () => Promise.resolve({ nodes: 3, objects: 1 }),
+    survey: () => Promise.resolve({ nodes: 3, bytes: 900, objects: 1 }),
     quiet: ({ before, limit }) =>
       Promise.resolve(
         ['a', 'below', 'stub']

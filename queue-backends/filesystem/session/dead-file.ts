@@ -11,7 +11,7 @@ import { isOutcome } from './letters.ts';
 
 /** Letters of the live epoch, and outcomes that came in it. */
 export const deadFileName = 'dead.jsonl';
-const retiredPattern = /^dead\.[A-Za-z0-9_-]{1,64}\.jsonl$/;
+export const retiredPattern: RegExp = /^dead\.[A-Za-z0-9_-]{1,64}\.jsonl$/;
 
 /** Letters of an epoch that has ended, and their outcomes. */
 export function retiredFileName(epoch: string): string {

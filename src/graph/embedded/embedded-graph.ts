@@ -205,6 +205,16 @@ class EmbeddedGraph implements EmbeddedGraphStore {
     return (await this.#threads.scans.call({ kind: 'unreferenced', objects })) as readonly string[];
   }
 
+  async namedUntil(objects: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (objects.length === 0) return new Map();
+    const found = await this.#threads.scans.call({ kind: 'named-until', objects });
+    return found as ReadonlyMap<string, string>;
+  }
+
+  async usedBytes(): Promise<number> {
+    return (await this.#threads.scans.call({ kind: 'used-bytes' })) as number;
+  }
+
   async digest(): Promise<GraphDigest> {
     return (await this.#threads.scans.call({ kind: 'digest' })) as GraphDigest;
   }

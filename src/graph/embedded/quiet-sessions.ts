@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { GraphRemoval, QuietSession } from '../removal.ts';
 
-/** The last time that a session's own node tells; one without any time is never quiet. */
-const lastAtSql = `coalesce(
+/** The last time that a session's own node `n` tells; one without any time is never quiet. */
+export const lastAtSql = `coalesce(
   json_extract(n.props, '$.last_updated."$time"'),
   json_extract(n.props, '$.ended_at."$time"'),
   json_extract(n.props, '$.started_at."$time"'))`;

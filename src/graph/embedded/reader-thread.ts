@@ -7,7 +7,8 @@ import { CypherReader } from './cypher-reader.ts';
 import { digestOf, exportChunks, statsOf } from './export-lines.ts';
 import { openForReading } from './open-database.ts';
 import { quietSessions } from './quiet-sessions.ts';
-import { unreferenced } from './object-references.ts';
+import { namedUntil, unreferenced } from './object-references.ts';
+import { usedBytes } from './used-bytes.ts';
 import { QueryRunner } from './run-query.ts';
 import { Snapshots } from './snapshots.ts';
 import { encodeFailure, type ReaderRequest } from './wire.ts';
@@ -85,6 +86,10 @@ function answer(
       return quietSessions(database, request.which);
     case 'unreferenced':
       return unreferenced(database, request.objects);
+    case 'named-until':
+      return namedUntil(database, request.objects);
+    case 'used-bytes':
+      return usedBytes(database);
     case 'digest':
       return digestOf(database);
     case 'stats':

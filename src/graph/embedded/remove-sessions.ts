@@ -5,7 +5,7 @@ import type { ToldFact } from '../derive/derive-session.ts';
 import { derivedEdgeTypes } from '../merge-group.ts';
 import { labelSource } from '../node-state.ts';
 import type { SessionFact } from '../mutation.ts';
-import type { GraphRemovalCounts, RemovedSession } from '../removal.ts';
+import type { GraphRemovalCounts, RemovedSession, SessionSurvey } from '../removal.ts';
 import { objectsIn } from './object-references.ts';
 import type { StoredGraph } from './stored-graph.ts';
 import type { ChangeWriter } from './write-changes.ts';
@@ -15,6 +15,11 @@ const spokenOf = {
   Session: ['Session'],
   Delegation: ['Delegation', 'SST_EVENT'],
 } as const;
+
+/** Of a node: headers of its row and of its entry in the index of ids, and two labels with their index. */
+const nodeOverheadBytes = 90;
+/** An edge in both its indexes. */
+const edgeBytes = 50;
 
 const highest = '\u{10ffff}';
 
@@ -30,16 +35,29 @@ export class SessionRemover {
     this.#changes = changes;
   }
 
-  survey(workspace: string, session: string): { nodes: number; objects: readonly string[] } {
+  survey(workspace: string, session: string): SessionSurvey {
     const wid = this.#graph.workspaces.find(workspace);
     const oid = wid === undefined ? undefined : this.#graph.owners.find(wid, session);
-    if (wid === undefined || oid === undefined) return { nodes: 0, objects: [] };
+    if (wid === undefined || oid === undefined) return { nodes: 0, bytes: 0, objects: [] };
     const first = sessionNodeId(session);
     const rows = this.#database
       .prepare('SELECT props FROM node WHERE wid = ? AND id >= ? AND id < ? AND oid = ?')
       .all(wid, first, `${first}${highest}`, oid);
     const objects = new Set(rows.flatMap((row) => objectsIn(String(row['props']))));
-    return { nodes: rows.length, objects: [...objects] };
+    return { nodes: rows.length, bytes: this.#bytesOf(wid, first, oid), objects: [...objects] };
+  }
+
+  /** A row of each table and of each index counts what SQLite writes beside its texts; pages that are not full are left out. */
+  #bytesOf(wid: number, first: string, oid: number): number {
+    const [row] = this.#database
+      .prepare(
+        `SELECT coalesce(sum(2 * length(CAST(n.id AS BLOB)) + length(CAST(n.props AS BLOB))
+             + coalesce(length(CAST(n.derived AS BLOB)), 0) + ${nodeOverheadBytes}
+             + ${edgeBytes} * (SELECT count(*) FROM edge e WHERE e.src = n.nid)), 0) AS bytes
+         FROM node n WHERE n.wid = ? AND n.id >= ? AND n.id < ? AND n.oid = ?`,
+      )
+      .all(wid, first, `${first}${highest}`, oid);
+    return Number(row?.['bytes'] ?? 0);
   }
 
   descendants(workspace: string, session: string): readonly string[] {

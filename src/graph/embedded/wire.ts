@@ -89,9 +89,9 @@ export type ReaderRequest =
       readonly cancelled: SharedArrayBuffer;
     }
   | { readonly kind: 'quiet'; readonly which: Parameters<GraphRemoval['quiet']>[0] }
-  | { readonly kind: 'unreferenced'; readonly objects: readonly string[] }
+  | { readonly kind: 'unreferenced' | 'named-until'; readonly objects: readonly string[] }
   | { readonly kind: 'digest' }
-  | { readonly kind: 'stats' }
+  | { readonly kind: 'stats' | 'used-bytes' }
   | { readonly kind: 'snapshot-open' }
   | { readonly kind: 'snapshot-copy'; readonly snapshot: number; readonly path: string }
   | { readonly kind: 'snapshot-close'; readonly snapshot: number }
@@ -105,6 +105,7 @@ export type ReaderAnswer =
   | GraphStats
   | readonly string[]
   | readonly QuietSession[]
+  | ReadonlyMap<string, string>
   | number
   | Uint8Array
   | undefined;
