@@ -58,12 +58,20 @@ function numbersOf({ maxAgeMs, maxBytes }: RetentionRule) {
   return { max_age_ms: maxAgeMs, max_bytes: maxBytes };
 }
 
+const notLooked = {
+  from: null,
+  bytes: null,
+  waiting: null,
+  waiting_bytes: null,
+  first_at: null,
+  taken: 0,
+  taken_bytes: 0,
+  looked_at: null,
+  trouble: null,
+};
+
 function factsOf(report: PartReport | undefined) {
-  if (report === undefined)
-    return {
-      ...{ from: null, bytes: null, waiting: null, waiting_bytes: null, first_at: null },
-      ...{ taken: 0, taken_bytes: 0, looked_at: null, trouble: null },
-    };
+  if (report === undefined) return notLooked;
   const { fromMs, bytes, waiting, taken, lookedMs, trouble } = report;
   return {
     from: timeOf(fromMs),

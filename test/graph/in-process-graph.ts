@@ -2,7 +2,9 @@ import { digestOf, exportChunks } from '../../src/graph/embedded/export-lines.ts
 import { GraphWriter } from '../../src/graph/embedded/graph-writer.ts';
 import { openForWriting } from '../../src/graph/embedded/open-database.ts';
 import type { FenceMark } from '../../src/graph/fence-mark.ts';
-import type { GroupPart } from '#graph';
+import { namedUntil } from '../../src/graph/embedded/object-references.ts';
+import { usedBytes } from '../../src/graph/embedded/used-bytes.ts';
+import type { GroupPart, SessionSurvey } from '#graph';
 import type { Key } from '#record';
 import { spillBytes } from '../support/graph-fixtures.ts';
 
@@ -16,6 +18,9 @@ export interface InProcessGraph {
   /** Takes the sessions of these parts out again; the number of nodes that went. */
   remove(parts: readonly Pick<GroupPart, 'key' | 'workspace' | 'session'>[]): number;
   descendants(workspace: string, session: string): readonly string[];
+  survey(workspace: string, session: string): SessionSurvey;
+  namedUntil(objects: readonly string[]): ReadonlyMap<string, string>;
+  usedBytes(): number;
   digest(): string;
   export(): string;
   execute(sql: string): void;
@@ -42,6 +47,9 @@ export function openInProcessGraph(path = ':memory:'): InProcessGraph {
       ),
     remove: (parts) => writer.remove(fence, parts).nodes,
     descendants: (workspace, session) => writer.descendants(workspace, session),
+    survey: (workspace, session) => writer.survey(workspace, session),
+    namedUntil: (objects) => namedUntil(database, objects),
+    usedBytes: () => usedBytes(database),
     digest: () => digestOf(database).digest,
     export: () => [...exportChunks(database)].join(''),
     execute: (sql) => database.exec(sql),
