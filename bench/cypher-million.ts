@@ -17,7 +17,7 @@ const nodesPerSession = 1 + callsPerSession + eventsPerSession;
 const tools = 500;
 
 /** What people ask: of one session or tool, and of all of them. */
-const asked: Readonly<Record<string, string>> = {
+export const asked: Readonly<Record<string, string>> = {
   nodeById: 'MATCH (n {node_id: $call}) RETURN n.tool_name',
   sessionById: 'MATCH (s:Session {session_id: $session}) RETURN s.status',
   callsOfSession:
@@ -57,7 +57,7 @@ const named: Readonly<
 const limits = { rows: 1_000, bytes: 2 ** 24, timeMs: 300_000 };
 
 /** Sessions with a thousand nodes each, one tool in `tools` for each call, every tenth of them failed. */
-async function fill(store: GraphStore, sessions: number): Promise<void> {
+export async function fill(store: GraphStore, sessions: number): Promise<void> {
   for (let at = 0; at < sessions; at += 1) {
     const session = `s${at}`;
     const mutations: Mutation[] = [

@@ -48,19 +48,19 @@ export function compare(a: Value, b: Value): number | null {
 }
 
 /** Order of kinds in ORDER BY, as Neo4j has it; null is the greatest. */
-const ranks = [
-  'map',
-  'node',
-  'relationship',
-  'list',
-  'path',
-  'datetime',
-  'date',
-  'string',
-  'boolean',
-  'number',
-  'null',
-];
+const ranks = {
+  map: 0,
+  node: 1,
+  relationship: 2,
+  list: 3,
+  path: 4,
+  datetime: 5,
+  date: 6,
+  string: 7,
+  boolean: 8,
+  number: 9,
+  null: 10,
+} as const;
 
 /** A total order over all values, for ORDER BY, min and max. */
 export function order(a: Value, b: Value): number {
@@ -79,12 +79,13 @@ export function order(a: Value, b: Value): number {
 }
 
 function rankOf(value: Value): number {
-  if (value === null) return ranks.indexOf('null');
-  if (isNumber(value)) return ranks.indexOf('number');
-  if (isList(value)) return ranks.indexOf('list');
-  if (value instanceof Instant) return ranks.indexOf(value.hasTime ? 'datetime' : 'date');
-  if (value instanceof CypherMap) return ranks.indexOf('map');
-  return ranks.indexOf(typeof value === 'object' ? value.kind : typeof value);
+  if (value === null) return ranks.null;
+  if (typeof value === 'string') return ranks.string;
+  if (typeof value === 'boolean') return ranks.boolean;
+  if (isNumber(value)) return ranks.number;
+  if (isList(value)) return ranks.list;
+  if (value instanceof Instant) return value.hasTime ? ranks.datetime : ranks.date;
+  return value instanceof CypherMap ? ranks.map : ranks[value.kind];
 }
 
 function isNumber(value: Value): value is bigint | number {
@@ -111,8 +112,19 @@ function compareWhole(a: bigint, b: bigint): number {
 
 /** By code point, as UTF-8 bytes sort: a store that compares in UTF-16 would disagree above U+FFFF. */
 function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (one === other) continue;
+    // A surrogate is half of a character above U+FFFF.
+    const areSurrogates = [isSurrogate(one), isSurrogate(other)];
+    return areSurrogates[0] === areSurrogates[1] ? one - other : areSurrogates[0] ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+function isSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdfff;
 }
 
 /** One text per value: two values have the same exactly when DISTINCT and grouping take them for one. */

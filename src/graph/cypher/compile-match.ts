@@ -62,6 +62,11 @@ function expandWith(
   rest: Test,
   size: number,
 ): Expand {
+  if (searches.length === 0)
+    return function* expand(row, run) {
+      for (const matched of runSteps(steps, padded(row, size), run))
+        if (rest(matched, run)) yield matched;
+    };
   return function* expand(row, run) {
     for (const matched of runSteps(steps, padded(row, size), run))
       for (const found of withSearches(searches, 0, matched, run))

@@ -46,7 +46,7 @@ export function compileProjection(
   const behind = compileBehind(items, { source, before, isClosed });
   const sort = compileSort(projection.orderBy, behind);
   const test = where === undefined ? undefined : compileCondition(where, behind);
-  const cut = compileCut(projection, source);
+  const { cut, mostOf } = compileCut(projection, source);
   const { isDistinct } = projection;
   return {
     columns,
@@ -54,7 +54,7 @@ export function compileProjection(
     *pipe(rows, run) {
       const made = project(rows, run);
       const told = isDistinct ? distinctRows(made, run) : made;
-      for (const one of cut(sort(told, run), run))
+      for (const one of cut(sort(told, run, mostOf(run)), run))
         if (test === undefined || test(behind.rowOf(one), run)) yield one.columns;
     },
   };
@@ -245,11 +245,10 @@ function compileBehind(
         const name = byText.get(textOf(part));
         return name === undefined ? undefined : { kind: 'variable', at: part.at, name };
       }),
-    rowOf: (made) => [
-      ...made.from.slice(0, before.size),
-      ...nulls(before.size - made.from.length),
-      ...made.columns,
-    ],
+    rowOf: ({ from, columns }) =>
+      from.length === before.size
+        ? from.concat(columns)
+        : [...from.slice(0, before.size), ...nulls(before.size - from.length), ...columns],
   };
 }
 
@@ -257,38 +256,68 @@ function compileCondition(where: Expression, behind: Behind): Test {
   return conditionOf(behind.told(where), behind);
 }
 
-function compileSort(orderBy: readonly SortItem[], behind: Behind): Reorder {
+/** The sorted rows; of those beyond the `most` first that are wanted, none need be held. */
+type Sort = (rows: Iterable<Made>, run: Run, most: number) => Iterable<Made>;
+
+/** Rows that are held beside the wanted ones before they are cut. */
+const spareRows = 1_000;
+
+interface Sortable {
+  readonly made: Made;
+  readonly keys: readonly Value[];
+}
+
+function compileSort(orderBy: readonly SortItem[], behind: Behind): Sort {
   if (orderBy.length === 0) return (rows) => rows;
   const keys = orderBy.map(({ expression, isDescending }) => ({
     value: compileExpression(behind.told(expression), behind),
     sign: isDescending ? -1 : 1,
   }));
-  return (rows, run) => {
-    const sorted: { readonly made: Made; readonly keys: readonly Value[] }[] = [];
-    for (const made of rows) {
-      run.budget.hold();
-      const full = behind.rowOf(made);
-      sorted.push({ made, keys: keys.map(({ value }) => value(full, run)) });
+  const compare = (a: Sortable, b: Sortable): number => {
+    for (const [at, { sign }] of keys.entries()) {
+      const one = order(a.keys[at] ?? null, b.keys[at] ?? null) * sign;
+      if (one !== 0) return one;
     }
-    sorted.sort((a, b) => {
-      for (const [at, { sign }] of keys.entries()) {
-        const one = order(a.keys[at] ?? null, b.keys[at] ?? null) * sign;
-        if (one !== 0) return one;
+    return 0;
+  };
+  return (rows, run, most) => {
+    const sorted: Sortable[] = [];
+    let held = 0;
+    let last: Sortable | undefined;
+    for (const made of rows) {
+      const full = behind.rowOf(made);
+      const one = { made, keys: keys.map(({ value }) => value(full, run)) };
+      if (last !== undefined && compare(one, last) >= 0) continue;
+      sorted.push(one);
+      if (sorted.length > held) {
+        run.budget.hold();
+        held += 1;
       }
-      return 0;
-    });
-    return sorted.map(({ made }) => made);
+      // Sorting keeps the order of equal rows, so what is cut off could not have come first.
+      if (sorted.length <= 2 * most + spareRows) continue;
+      sorted.sort(compare).splice(most);
+      last = sorted.at(-1);
+    }
+    return sorted.sort(compare).map(({ made }) => made);
   };
 }
 
-function compileCut({ skip, limit }: Projection, source: Source): Reorder {
+interface Cut {
+  readonly cut: Reorder;
+  /** Rows up to the last that is answered. */
+  mostOf(run: Run): number;
+}
+
+function compileCut({ skip, limit }: Projection, source: Source): Cut {
   const [from, most] = [skip, limit].map((bound) =>
     bound === undefined ? undefined : compileCount(bound, source),
   );
-  if (from === undefined && most === undefined) return (rows) => rows;
-  return function* cut(rows, run) {
+  const mostOf = (run: Run): number =>
+    (from?.(run) ?? 0) + (most?.(run) ?? Number.POSITIVE_INFINITY);
+  if (from === undefined && most === undefined) return { cut: (rows) => rows, mostOf };
+  function* cut(rows: Iterable<Made>, run: Run): Iterable<Made> {
     const skipped = from?.(run) ?? 0;
-    const last = skipped + (most?.(run) ?? Number.POSITIVE_INFINITY);
+    const last = mostOf(run);
     if (last === skipped) return;
     let at = 0;
     for (const row of rows) {
@@ -296,7 +325,8 @@ function compileCut({ skip, limit }: Projection, source: Source): Reorder {
       if (at > skipped) yield row;
       if (at >= last) return;
     }
-  };
+  }
+  return { cut, mostOf };
 }
 
 /** SKIP and LIMIT are constants or parameters. */

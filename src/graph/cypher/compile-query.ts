@@ -3,6 +3,7 @@ import { compileExpression } from './compile-expression.ts';
 import { compileMatch } from './compile-match.ts';
 import { compileProjection, type Pipe } from './compile-projection.ts';
 import { keyOf } from './compare.ts';
+import { countShortcut } from './count-shortcut.ts';
 import { hasAny, type Evaluate, type Place, type Row, type Scope, type Source } from './scope.ts';
 import { isList, type Value } from './values.ts';
 
@@ -58,7 +59,17 @@ interface Progress {
 function compileSingle({ clauses }: SingleQuery, source: Source, outer: Scope): CompiledQuery {
   let progress: Progress = { scope: outer, pipe: (rows) => rows, columns: undefined };
   for (const clause of clauses) progress = compileClause(clause, source, progress);
-  return progress;
+  const shortcut = outer.size === 0 ? countShortcut({ clauses }) : undefined;
+  if (shortcut === undefined) return progress;
+  const { columns, pipe } = progress;
+  return {
+    columns,
+    *pipe(rows, run) {
+      const count = shortcut(run.view);
+      if (count === undefined) yield* pipe(rows, run);
+      else yield [count];
+    },
+  };
 }
 
 function compileClause(clause: Clause, source: Source, before: Progress): Progress {

@@ -6,4 +6,4 @@
  */
 export { checkCypher, CypherRunner, type CypherLimits, type CypherRequest } from './run-cypher.ts';
 export type { Budget, Direction, GraphView, Neighbour, WantedText } from './view.ts';
-export { CypherMap, valueOf, type NodeValue, type RelationshipValue } from './values.ts';
+export { CypherMap, StoredMap, valueOf, type NodeValue, type RelationshipValue } from './values.ts';

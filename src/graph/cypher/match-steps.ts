@@ -69,10 +69,19 @@ function* walk(state: Walk, at: number, row: Row): Generator<Row> {
     yield* expand(state, at, step, row);
     return;
   }
+  const isLast = at + 1 === state.steps.length;
   for (const next of rowsOf(step, row, run)) {
     run.budget.tick();
-    if (step.tests.every((test) => test(next, run))) yield* walk(state, at + 1, next);
+    if (!passes(step.tests, next, run)) continue;
+    // A generator for each row is what most of the time would go into.
+    if (isLast) yield next;
+    else yield* walk(state, at + 1, next);
   }
+}
+
+function passes(tests: readonly Test[], row: Row, run: Run): boolean {
+  for (const test of tests) if (!test(row, run)) return false;
+  return true;
 }
 
 function* rowsOf(
@@ -140,13 +149,18 @@ function* expandOne(
   const { run, used } = state;
   const known = step.isRelationshipKnown ? (row[step.relationship] ?? null) : undefined;
   if (known === null) return;
+  const isLast = at + 1 === state.steps.length;
   for (const { relationship, node } of run.view.neighbours(from, step.direction, step.types)) {
     run.budget.tick();
     if (used.has(relationship.key)) continue;
     if (known !== undefined && !(isRelationship(known) && known.key === relationship.key)) continue;
     if (!step.each(relationship, row, run) || !isWanted(step, row, node)) continue;
     const next = withValue(withValue(row, step.relationship, relationship), step.to, node);
-    if (!step.tests.every((test) => test(next, run))) continue;
+    if (!passes(step.tests, next, run)) continue;
+    if (isLast) {
+      yield next;
+      continue;
+    }
     used.add(relationship.key);
     yield* walk(state, at + 1, next);
     used.delete(relationship.key);

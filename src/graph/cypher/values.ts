@@ -18,15 +18,47 @@ export type Value =
   | PathValue;
 
 export class CypherMap {
-  readonly entries: ReadonlyMap<string, Value>;
+  readonly #given: Iterable<readonly [string, Value]>;
+  #entries: ReadonlyMap<string, Value> | undefined;
 
   constructor(entries: Iterable<readonly [string, Value]>) {
-    this.entries = new Map(entries);
+    this.#given = entries;
+  }
+
+  get entries(): ReadonlyMap<string, Value> {
+    this.#entries ??= new Map(this.#given);
+    return this.#entries;
   }
 
   get(key: string): Value {
     return this.entries.get(key) ?? null;
   }
+}
+
+/** Properties as a store holds them: JSON, of which only the value that is asked for is made. `more` goes before it. */
+export class StoredMap extends CypherMap {
+  readonly #json: Readonly<Record<string, unknown>>;
+  readonly #more: ReadonlyMap<string, Value>;
+
+  constructor(json: Readonly<Record<string, unknown>>, more: ReadonlyMap<string, Value>) {
+    super(storedEntries(json, more));
+    this.#json = json;
+    this.#more = more;
+  }
+
+  override get(key: string): Value {
+    const more = this.#more.get(key);
+    if (more !== undefined) return more;
+    return Object.hasOwn(this.#json, key) ? valueOf(this.#json[key]) : null;
+  }
+}
+
+function* storedEntries(
+  json: Readonly<Record<string, unknown>>,
+  more: ReadonlyMap<string, Value>,
+): Generator<readonly [string, Value]> {
+  for (const [name, value] of Object.entries(json)) yield [name, valueOf(value)];
+  yield* more;
 }
 
 /** A node of the graph; what it holds is read when it is asked for. */

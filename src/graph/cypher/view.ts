@@ -23,6 +23,8 @@ export interface GraphView {
   nodes(label: string | undefined, wanted?: WantedText): Iterable<NodeValue>;
   /** How many `nodes` gives, or more; to begin at the smaller end. */
   countNodes(label: string | undefined): number;
+  /** How many there are, of a label or type or all; undefined where the store would have to look at each, as `nodes` does. */
+  exactCount?(of: 'nodes' | 'relationships', name: string | undefined): number | undefined;
   /** The nodes of this id, one per workspace. */
   nodesById(id: string): readonly NodeValue[];
   /** `types` undefined: all. A loop comes once. */

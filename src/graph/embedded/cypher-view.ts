@@ -1,14 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import {
-  CypherMap,
-  valueOf,
-  type Direction,
-  type GraphView,
-  type Neighbour,
-  type NodeValue,
-  type RelationshipValue,
-  type WantedText,
-} from '../cypher/index.ts';
+import type { Direction, GraphView, Neighbour, NodeValue, WantedText } from '../cypher/index.ts';
+import { Counts, Names } from './cypher-names.ts';
+import { StoredNodeValue, StoredRelationship, type NodeReader } from './cypher-values.ts';
 
 /** Nodes of one look at the database: a statement that stays open would be in the way of the next. */
 const pageSize = 500;
@@ -24,34 +17,65 @@ function isPlainName(name: string): boolean {
   return /^\w+$/.test(name) && name !== 'node_id' && name !== 'workspace';
 }
 
+/** Rows of a scan: nid, wid, id, and the properties where they were asked for before. */
+type ScanRow = readonly [nid: number, wid: number, id: string, visible?: string];
+
+/** Edges at one side of a node, and those of one type, each by its index. */
+interface EdgeStatements {
+  readonly all: StatementSync;
+  readonly ofType: StatementSync;
+}
+
+type EdgeRow = readonly [
+  tid: number,
+  props: string,
+  at: string | null,
+  nid: number,
+  wid: number,
+  id: string,
+];
+
 /** The graph of one connection as a query sees it: only the workspaces of its caller. */
 export class CypherView implements GraphView {
-  readonly #scan: StatementSync;
-  readonly #scanLabel: StatementSync;
+  readonly #scans: Readonly<Record<'all' | 'label', readonly [StatementSync, StatementSync]>>;
   readonly #pageEnd: StatementSync;
   readonly #pageEndLabel: StatementSync;
   readonly #scanText: StatementSync;
   readonly #scanLabelText: StatementSync;
-  readonly #countLabel: StatementSync;
+  readonly #counts: Counts;
   readonly #byId: StatementSync;
   readonly #labels: StatementSync;
   readonly #visible: StatementSync;
-  readonly #out: StatementSync;
-  readonly #in: StatementSync;
+  readonly #out: EdgeStatements;
+  readonly #in: EdgeStatements;
   readonly #names: Names;
+  readonly #reader: NodeReader;
   #workspaces: ReadonlyMap<number, string> = new Map();
+  #areAllSeen = false;
   #nodes = new Map<number, StoredNodeValue>();
+  /** How often properties of a node had to be looked up one by one. */
+  #lookups = 0;
 
   constructor(database: DatabaseSync) {
     const prepare = (sql: string): StatementSync => database.prepare(sql);
     this.#names = new Names(database);
-    this.#scan = prepare(
-      `SELECT ${nodeColumns} FROM node n WHERE n.nid > ? ORDER BY n.nid LIMIT ${pageSize}`,
-    );
-    this.#scanLabel = prepare(
-      `SELECT ${nodeColumns} FROM node_label nl CROSS JOIN node n
-       WHERE nl.lid = ? AND nl.nid > ? AND n.nid = nl.nid ORDER BY nl.nid LIMIT ${pageSize}`,
-    );
+    this.#counts = new Counts(database);
+    const scan = (from: string, where: string, columns: string): StatementSync => {
+      const statement = prepare(`SELECT ${columns} FROM ${from} WHERE ${where} LIMIT ${pageSize}`);
+      statement.setReturnArrays(true);
+      return statement;
+    };
+    const bothOf = (from: string, where: string): readonly [StatementSync, StatementSync] => [
+      scan(from, where, nodeColumns),
+      scan(from, where, `${nodeColumns}, n.visible AS visible`),
+    ];
+    this.#scans = {
+      all: bothOf('node n', 'n.nid > ? ORDER BY n.nid'),
+      label: bothOf(
+        'node_label nl CROSS JOIN node n',
+        'nl.lid = ? AND nl.nid > ? AND n.nid = nl.nid ORDER BY nl.nid',
+      ),
+    };
     const pageOf = (from: string): string =>
       `SELECT max(nid) AS end, count(*) AS count FROM (${from} ORDER BY nid LIMIT ${textPageSize})`;
     this.#pageEnd = prepare(pageOf('SELECT nid FROM node WHERE nid > ?'));
@@ -65,22 +89,30 @@ export class CypherView implements GraphView {
        WHERE nl.lid = ? AND nl.nid > ? AND nl.nid <= ? AND n.nid = nl.nid
          AND json_extract(n.visible, ?) = ? ORDER BY nl.nid`,
     );
-    this.#countLabel = prepare(
-      'SELECT count(*) AS count FROM (SELECT 1 FROM node_label WHERE lid = ? LIMIT 10000)',
-    );
     this.#byId = prepare(`SELECT ${nodeColumns} FROM node n WHERE n.wid = ? AND n.id = ?`);
-    this.#labels = prepare(
-      'SELECT l.name AS name FROM node_label nl CROSS JOIN label l WHERE nl.nid = ? AND l.lid = nl.lid',
-    );
+    this.#labels = prepare('SELECT group_concat(lid) AS lids FROM node_label WHERE nid = ?');
     this.#visible = prepare('SELECT visible FROM node WHERE nid = ?');
-    this.#out = prepare(
-      `SELECT e.tid AS tid, e.props AS props, e.occurred_at AS at, ${nodeColumns}
-       FROM edge e CROSS JOIN node n WHERE e.src = ? AND (? IS NULL OR e.tid = ?) AND n.nid = e.dst`,
-    );
-    this.#in = prepare(
-      `SELECT e.tid AS tid, e.props AS props, e.occurred_at AS at, ${nodeColumns}
-       FROM edge e CROSS JOIN node n WHERE e.dst = ? AND (? IS NULL OR e.tid = ?) AND n.nid = e.src`,
-    );
+    this.#reader = {
+      labels: (nid) => this.#names.labelNames(String(this.#labels.get(nid)?.['lids'] ?? '')),
+      visible: (nid) => {
+        this.#lookups += 1;
+        return String(this.#visible.get(nid)?.['visible'] ?? '{}');
+      },
+    };
+    const edges = (near: 'src' | 'dst', far: 'src' | 'dst'): EdgeStatements => {
+      const [all, ofType] = ['', 'AND e.tid = ?'].map((andType) => {
+        const statement = prepare(
+          `SELECT e.tid AS tid, e.props AS props, e.occurred_at AS at, ${nodeColumns}
+           FROM edge e CROSS JOIN node n WHERE e.${near} = ? ${andType} AND n.nid = e.${far}`,
+        );
+        statement.setReturnArrays(true);
+        return statement;
+      });
+      if (all === undefined || ofType === undefined) throw new RangeError('two statements');
+      return { all, ofType };
+    };
+    this.#out = edges('src', 'dst');
+    this.#in = edges('dst', 'src');
   }
 
   /** What a query sees from here on; undefined: all workspaces. */
@@ -91,6 +123,7 @@ export class CypherView implements GraphView {
     this.#workspaces = new Map(
       [...all].filter(([, name]) => workspaces === undefined || workspaces.includes(name)),
     );
+    this.#areAllSeen = this.#workspaces.size === all.size;
   }
 
   *nodes(label: string | undefined, wanted?: WantedText): Iterable<NodeValue> {
@@ -100,16 +133,38 @@ export class CypherView implements GraphView {
       yield* this.#nodesWith(lid, wanted);
       return;
     }
+    const statements = lid === undefined ? this.#scans.all : this.#scans.label;
+    let isReadAhead = false;
     for (let last = 0; ;) {
-      const rows = lid === undefined ? this.#scan.all(last) : this.#scanLabel.all(lid, last);
-      for (const row of rows) {
-        const node = this.#node(row);
-        if (node !== undefined) yield node;
+      const before = this.#lookups;
+      const statement = statements[isReadAhead ? 1 : 0];
+      const rows = (lid === undefined
+        ? statement.all(last)
+        : statement.all(lid, last)) as unknown as readonly ScanRow[];
+      for (const [nid, wid, id, visible] of rows) {
+        const workspace = this.#workspaces.get(wid);
+        // A scan meets each node once: remembering them all would push out those that are met again.
+        if (workspace !== undefined)
+          yield new StoredNodeValue({ nid, id, workspace, visible }, this.#reader);
       }
       const end = rows.at(-1);
       if (end === undefined || rows.length < pageSize) return;
-      last = Number(end['nid']);
+      [last] = end;
+      // Whoever asked for properties in this page will in the next: they are fetched together.
+      isReadAhead ||= this.#lookups > before;
     }
+  }
+
+  exactCount(of: 'nodes' | 'relationships', name: string | undefined): number | undefined {
+    if (of === 'nodes') {
+      const lid = name === undefined ? undefined : this.#names.label(name);
+      if (name !== undefined && lid === undefined) return 0;
+      if (lid !== undefined) return this.#areAllSeen ? this.#counts.ofLabel(lid) : undefined;
+      return this.#counts.ofNodes([...this.#workspaces.keys()]);
+    }
+    const tid = name === undefined ? undefined : this.#names.type(name);
+    if (name !== undefined && tid === undefined) return 0;
+    return this.#areAllSeen ? this.#counts.ofEdges(tid) : undefined;
   }
 
   /** The database looks at the property, some thousand nodes at a time, so that the time limit still holds. */
@@ -138,7 +193,7 @@ export class CypherView implements GraphView {
   countNodes(label: string | undefined): number {
     const lid = label === undefined ? undefined : this.#names.label(label);
     if (label === undefined) return Number.MAX_SAFE_INTEGER;
-    return lid === undefined ? 0 : Number(this.#countLabel.get(lid)?.['count'] ?? 0);
+    return lid === undefined ? 0 : this.#counts.upTo(lid);
   }
 
   nodesById(id: string): readonly NodeValue[] {
@@ -164,163 +219,35 @@ export class CypherView implements GraphView {
   }
 
   *#edges(
-    statement: StatementSync,
+    { all, ofType }: EdgeStatements,
     node: NodeValue,
     tid: number | null,
     isOut: boolean,
     areLoopsLeftOut: boolean,
   ): Iterable<Neighbour> {
-    for (const row of statement.all(node.nid, tid, tid)) {
-      const other = this.#node(row);
+    const found = tid === null ? all.all(node.nid) : ofType.all(node.nid, tid);
+    for (const row of found as unknown as readonly EdgeRow[]) {
+      const [ownTid, props, at, nid, wid, id] = row;
+      const other = this.#nodeOf(nid, wid, id);
       if (other === undefined || (areLoopsLeftOut && other.nid === node.nid)) continue;
       const [from, to] = isOut ? [node, other] : [other, node];
-      const type = this.#names.typeName(Number(row['tid']));
-      const relationship = new StoredRelationship(from, type, to, row as unknown as EdgeRow);
-      yield { relationship, node: other };
+      const type = this.#names.typeName(ownTid);
+      yield { relationship: new StoredRelationship(from, type, to, { props, at }), node: other };
     }
   }
 
   #node(row: Readonly<Record<string, unknown>>): StoredNodeValue | undefined {
-    const nid = Number(row['nid']);
+    return this.#nodeOf(Number(row['nid']), Number(row['wid']), String(row['id']));
+  }
+
+  #nodeOf(nid: number, wid: number, id: string): StoredNodeValue | undefined {
     const known = this.#nodes.get(nid);
     if (known !== undefined) return known;
-    const workspace = this.#workspaces.get(Number(row['wid']));
+    const workspace = this.#workspaces.get(wid);
     if (workspace === undefined) return undefined;
-    const node = new StoredNodeValue(nid, String(row['id']), workspace, {
-      labels: () =>
-        this.#labels
-          .all(nid)
-          .map(({ name }) => String(name))
-          .sort(),
-      visible: () => String(this.#visible.get(nid)?.['visible'] ?? '{}'),
-    });
+    const node = new StoredNodeValue({ nid, id, workspace, visible: undefined }, this.#reader);
     if (this.#nodes.size >= nodesMax) this.#nodes = new Map();
     this.#nodes.set(nid, node);
     return node;
-  }
-}
-
-interface NodeReader {
-  labels(): readonly string[];
-  visible(): string;
-}
-
-class StoredNodeValue implements NodeValue {
-  readonly kind = 'node' as const;
-  readonly nid: number;
-  readonly id: string;
-  readonly workspace: string;
-  readonly #reader: NodeReader;
-  #labels: readonly string[] | undefined;
-  #properties: CypherMap | undefined;
-
-  constructor(nid: number, id: string, workspace: string, reader: NodeReader) {
-    this.nid = nid;
-    this.id = id;
-    this.workspace = workspace;
-    this.#reader = reader;
-  }
-
-  get labels(): readonly string[] {
-    this.#labels ??= this.#reader.labels();
-    return this.#labels;
-  }
-
-  /** Id and workspace are properties too, as in Neo4j. */
-  get properties(): CypherMap {
-    this.#properties ??= new CypherMap([
-      ...entriesOf(this.#reader.visible()),
-      ['node_id', this.id],
-      ['workspace', this.workspace],
-    ]);
-    return this.#properties;
-  }
-}
-
-interface EdgeRow {
-  readonly props: string;
-  readonly at: string | null;
-}
-
-class StoredRelationship implements RelationshipValue {
-  readonly kind = 'relationship' as const;
-  readonly from: NodeValue;
-  readonly type: string;
-  readonly to: NodeValue;
-  readonly #row: EdgeRow;
-  #properties: CypherMap | undefined;
-
-  constructor(from: NodeValue, type: string, to: NodeValue, row: EdgeRow) {
-    this.from = from;
-    this.type = type;
-    this.to = to;
-    this.#row = row;
-  }
-
-  get key(): string {
-    return `${this.from.nid} ${this.type} ${this.to.nid}`;
-  }
-
-  get properties(): CypherMap {
-    const { props, at } = this.#row;
-    this.#properties ??= new CypherMap([
-      ...entriesOf(props),
-      ...(at === null ? [] : ([['occurred_at', valueOf({ $time: at })]] as const)),
-    ]);
-    return this.#properties;
-  }
-}
-
-function entriesOf(text: string): readonly (readonly [string, ReturnType<typeof valueOf>])[] {
-  const properties = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  return Object.entries(properties).map(([name, value]) => [name, valueOf(value)]);
-}
-
-/** Numbers of names; new ones may come between two queries, none goes. */
-class Names {
-  readonly #database: DatabaseSync;
-  #labels: ReadonlyMap<string, number> | undefined;
-  #types: ReadonlyMap<string, number> | undefined;
-  #typeNames: ReadonlyMap<number, string> = new Map();
-
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-  }
-
-  forget(): void {
-    this.#labels = undefined;
-    this.#types = undefined;
-  }
-
-  workspaces(): ReadonlyMap<number, string> {
-    const rows = this.#database.prepare('SELECT wid, name FROM workspace').all();
-    return new Map(rows.map(({ wid, name }) => [Number(wid), String(name)]));
-  }
-
-  label(name: string): number | undefined {
-    this.#labels ??= this.#read('SELECT name, lid AS number FROM label');
-    return this.#labels.get(name);
-  }
-
-  type(name: string): number | undefined {
-    return this.#allTypes().get(name);
-  }
-
-  typeName(tid: number): string {
-    this.#allTypes();
-    return this.#typeNames.get(tid) ?? '';
-  }
-
-  #allTypes(): ReadonlyMap<string, number> {
-    if (this.#types === undefined) {
-      this.#types = this.#read('SELECT name, tid AS number FROM type');
-      this.#typeNames = new Map([...this.#types].map(([name, tid]) => [tid, name]));
-    }
-    return this.#types;
-  }
-
-  #read(sql: string): ReadonlyMap<string, number> {
-    const rows = this.#database.prepare(sql).all();
-    return new Map(rows.map(({ name, number }) => [String(name), Number(number)]));
   }
 }

@@ -201,6 +201,56 @@ export const cypherChecks: readonly GraphCheck[] = [
     },
   },
   {
+    name: 'counts, filters and sorts more nodes than are read at once, of all workspaces and of one',
+    needs: 'queries',
+    async run(harness) {
+      const store = await harness.open();
+      const perWorkspace = 1_300;
+      for (const workspace of ['w', 'v']) {
+        const calls = Array.from({ length: perWorkspace }, (_, at) =>
+          node('s', `s::${at}`, ['ToolCall'], {
+            tool_name: at % 2 === 0 ? 'grep' : '\u{1f600}\uffee',
+            at,
+            began: { $time: time(at % 60) },
+          }),
+        );
+        const edges = calls.map(({ id }) => edge('s', 'HAS_TOOL_CALL', id));
+        await store.apply(permit, [part('s', [[...calls, ...edges]], { workspace })]);
+      }
+      const half = perWorkspace / 2;
+      const byTool = 'MATCH (t:ToolCall) RETURN t.tool_name AS tool, count(*) AS n ORDER BY tool';
+      const late =
+        "MATCH (t:ToolCall) WHERE t.tool_name <> 'grep' RETURN t.at AS at ORDER BY t.began DESC, at SKIP 2 LIMIT 2";
+      const questions: readonly (readonly [string, (spaces: number) => unknown])[] = [
+        ['MATCH (t:ToolCall) RETURN count(t)', (spaces) => [[spaces * perWorkspace]]],
+        ['MATCH (t:Nothing) RETURN count(t)', () => [[0]]],
+        ['MATCH (n) RETURN count(*)', (spaces) => [[spaces * (perWorkspace + 1)]]],
+        ['MATCH ()-[r:HAS_TOOL_CALL]->() RETURN count(r)', (spaces) => [[spaces * perWorkspace]]],
+        ['MATCH (a)<-[]-() RETURN count(a)', (spaces) => [[spaces * perWorkspace]]],
+        [
+          'MATCH (n) WITH n LIMIT 1 CALL { MATCH (t:ToolCall) RETURN count(t) AS c } RETURN c',
+          (spaces) => [[spaces * perWorkspace]],
+        ],
+        [
+          byTool,
+          (spaces) => [
+            ['grep', spaces * half],
+            ['\u{1f600}\uffee', spaces * half],
+          ],
+        ],
+        [late, (spaces) => (spaces === 1 ? [[179], [239]] : [[119], [119]])],
+        [
+          'MATCH (:Session)-[:HAS_TOOL_CALL]->(t:ToolCall) WHERE t.at > 1000 RETURN max(t.at), count(*)',
+          (spaces) => [[perWorkspace - 1, spaces * (perWorkspace - 1001)]],
+        ],
+      ];
+      for (const [text, rows] of questions) {
+        deepStrictEqual(await rowsOf(store, text), rows(2), text);
+        deepStrictEqual(await rowsOf(store, text, w), rows(1), text);
+      }
+    },
+  },
+  {
     name: 'stops a query at its rows and at its time',
     needs: 'queries',
     async run(harness) {
