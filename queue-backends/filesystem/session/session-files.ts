@@ -8,7 +8,7 @@ import {
   generationOf,
   type GenerationFile,
 } from './generation-file.ts';
-import type { KeyState } from './key-state.ts';
+import type { KeyState, TailLine } from './key-state.ts';
 import { LogHandles } from './log-handles.ts';
 import { trimTail } from './tail.ts';
 
@@ -81,8 +81,7 @@ export class SessionFiles {
 
   /** Writes the lines that the log does not hold yet, unsynced. Only durable lines ever come here (QFS-10). */
   async fill(state: KeyState): Promise<void> {
-    const from = state.filledTo;
-    const lines = state.tail.filter(({ offset }) => offset >= from);
+    const lines = linesFrom(state.tail, state.filledTo);
     const first = lines.at(0);
     const last = lines.at(-1);
     if (first === undefined || last === undefined) return;
@@ -253,4 +252,11 @@ export class SessionFiles {
   close(): Promise<void> {
     return this.#handles.close();
   }
+}
+
+/** Those at or behind an offset; lines lie in order, and the drained ones before them may be many. */
+function linesFrom(tail: readonly TailLine[], offset: number): readonly TailLine[] {
+  let at = tail.length;
+  while (at > 0 && (tail[at - 1]?.offset ?? 0) >= offset) at -= 1;
+  return tail.slice(at);
 }
