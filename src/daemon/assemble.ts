@@ -213,7 +213,7 @@ async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
     permit,
   });
   await keepMetGraph(disk, metPath, names, graph);
-  return { graph, pin: () => pinServerGraph(needs, graph) };
+  return { graph, pin: () => pinServerGraph(needs, graph), removal: graph };
 }
 
 /** A server's graph goes into a backup as a file of the embedded store, which a restored root opens as it is (D31). Groups wait until it is copied. */

@@ -16,7 +16,8 @@ export function createVacuum(
   backups: Pick<Backups, 'isRunning'>,
 ): OpsContext['vacuum'] {
   const { layout } = root;
-  const graph = stores.removal?.graph;
+  // A server looks after its own files.
+  const graph = stores.isGraphAServer ? undefined : stores.removal?.graph;
   const components: readonly Compressible[] = [
     {
       name: 'queue',

@@ -44,8 +44,9 @@ export interface GraphRemoval {
   /** Sessions below one, by parent edges, the session itself left out; nearest first. */
   descendants(session: Omit<RemovedSession, 'key'>): Promise<readonly string[]>;
   /**
-   * One transaction: fence check; every node of the sessions with its edges, what they told of others, and their rows. What other sessions tell
-   * of them stays, as a stub with its edges: the graph is as if the sessions had never been posted (P12). Taken again, it finds nothing.
+   * Fence check; every node of the sessions with its edges, what they told of others, and their rows. What other sessions tell of them stays, as a
+   * stub with its edges: the graph is as if the sessions had never been posted (P12). One transaction, or several of bounded size of which the last
+   * is the one that others see; cut off in between, the same call ends it, and taken again it finds no node.
    */
   remove(permit: FencePermit, sessions: readonly RemovedSession[]): Promise<GraphRemovalCounts>;
   /** Those of the objects that no node names. Reads all nodes. */

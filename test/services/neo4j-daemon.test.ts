@@ -11,6 +11,7 @@ import {
   waitUntilIdle,
   type Digest,
 } from '../support/daemon-client.ts';
+import { childEvents, parentEvents } from '../support/deleted-session.ts';
 import { makeLabRoot } from '../support/lab-root.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 import { eventCount, makeWorkload } from '../support/workload.ts';
@@ -139,6 +140,36 @@ describe('a daemon whose graph is in Neo4j', () => {
           }
         }),
     );
+
+    it('deletes a session whole: what is left is what a root has that never met it, after a kill in the midst of it too (P4, P12)', () =>
+      withTemporaryDirectory(async (folder) => {
+        const without = join(folder, 'without');
+        const never = await startDaemon({ root: without });
+        await postLines(never.url, parentEvents);
+        await waitUntilIdle(never.url, idleMs);
+        const { digest } = await readDigest(never.url);
+        await never.kill();
+        const root = join(folder, 'root');
+        await makeLabRoot(root);
+        const args = withNeo4j(neo4jUri());
+        const env = { MILLRACE_FAILPOINTS: 'removal:graph-gone=crash' };
+        const killed = await startDaemon({ root, args, env });
+        await postLines(killed.url, [...parentEvents, ...childEvents]);
+        await waitUntilIdle(killed.url, idleMs);
+        await fetch(`${killed.url}/v1/sessions/child`, { method: 'DELETE' }).catch(() => undefined);
+        await killed.exited();
+        const again = await startDaemon({ root, args });
+        try {
+          await expect
+            .poll(async () => (await fetch(`${again.url}/v1/sessions/child`)).status, {
+              timeout: 30_000,
+            })
+            .toBe(404);
+          expect((await readDigest(again.url)).digest).toBe(digest);
+        } finally {
+          await again.kill();
+        }
+      }));
 
     it('moves the graph of a root into Neo4j, where the root goes on and is backed up whole (ING-542, D26, D31)', () =>
       withTemporaryDirectory(async (folder) => {

@@ -1,7 +1,7 @@
 import neo4j from 'neo4j-driver';
 import { systemChance, systemClock } from '#base';
 import type { GraphStore } from '#graph';
-import { openNeo4jGraph, type Neo4jGraphOptions } from '#graph/neo4j';
+import { openNeo4jGraph, type Neo4jGraphOptions, type Neo4jGraphStore } from '#graph/neo4j';
 import type { GraphHarness, GraphPlug } from '../contract/graph/harness.ts';
 import { spillBytes } from '../support/graph-fixtures.ts';
 
@@ -12,7 +12,7 @@ export function neo4jUri(): string {
   return uri;
 }
 
-export function openTestNeo4j(options: Partial<Neo4jGraphOptions> = {}): Promise<GraphStore> {
+export function openTestNeo4j(options: Partial<Neo4jGraphOptions> = {}): Promise<Neo4jGraphStore> {
   const defaults = { rootId: 'root', spillBytes, clock: systemClock, chance: systemChance };
   return openNeo4jGraph({ uri: neo4jUri(), ...defaults, ...options });
 }

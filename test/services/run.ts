@@ -63,6 +63,7 @@ const suites: readonly ServiceSuite[] = [
       'test/services/neo4j-contract.test.ts',
       'test/services/neo4j-daemon.test.ts',
       'test/services/neo4j-equal.test.ts',
+      'test/services/neo4j-remove.test.ts',
     ],
     missing: cannotFetchNeo4j,
     async start() {

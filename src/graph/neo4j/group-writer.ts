@@ -149,7 +149,7 @@ export async function readRows(
  * The mark of the whole graph is looked at without a lock, so that keys do not wait for each other; the guard of each key is locked first and then
  * compared. A writer that is shut out may still end what it had begun on a key that nobody has armed yet, and no more than that (FEN-403).
  */
-async function guard(
+export async function guard(
   tx: Transaction,
   options: {
     readonly graphId: string;

@@ -7,6 +7,13 @@ import { bindParameters } from '../queries/bind-parameters.ts';
 import { namedQuery } from '../queries/named-queries.ts';
 import { limitParameter } from '../queries/named-query.ts';
 import type {
+  GraphRemoval,
+  GraphRemovalCounts,
+  QuietSession,
+  RemovedSession,
+  SessionSurvey,
+} from '../removal.ts';
+import type {
   AppliedRow,
   CypherQuery,
   GraphDigest,
@@ -22,7 +29,16 @@ import { digestOf, exportChunks, Spool, statsOf } from './export.ts';
 import { adoptRows, applyGroup, armKeys, liveMark, readRows, unpackGroup } from './group-writer.ts';
 import { Neo4jLink, type Neo4jAddress, type Transaction } from './link.ts';
 import { runNamedQuery } from './named-queries.ts';
+import { factSourceIndex, removeInterior, removeRest } from './remove-sessions.ts';
 import { prepareDatabase, type OpenedGraph } from './schema.ts';
+import {
+  descendants,
+  namedUntil,
+  quiet,
+  survey,
+  unreferenced,
+  usedBytes,
+} from './session-questions.ts';
 
 export type { Neo4jAddress } from './link.ts';
 export type { OpenedGraph } from './schema.ts';
@@ -49,7 +65,7 @@ const writeTimeLimitMsDefault = 120_000;
 const statsTimeLimitMs = 120_000;
 
 /** What only a graph without snapshots needs. */
-export interface Neo4jGraphStore extends GraphStore {
+export interface Neo4jGraphStore extends GraphStore, GraphRemoval {
   /** From here on no group is applied; resolves, once none is under way, to what lets them go on. Until then a copy is of one instant. */
   hold(): Promise<() => void>;
 }
@@ -222,6 +238,65 @@ class Neo4jGraph implements Neo4jGraphStore {
     return this.#cypher.run(query, signal);
   }
 
+  /** The server looks after its own files. */
+  vacuum(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  usedBytes(): Promise<number> {
+    return this.#readLong((tx) => usedBytes(tx));
+  }
+
+  survey(of: Omit<RemovedSession, 'key'>): Promise<SessionSurvey> {
+    return this.#readLong((tx) => survey(tx, of));
+  }
+
+  quiet(which: Parameters<GraphRemoval['quiet']>[0]): Promise<readonly QuietSession[]> {
+    return this.#readLong((tx) => quiet(tx, which));
+  }
+
+  descendants(of: Omit<RemovedSession, 'key'>): Promise<readonly string[]> {
+    return this.#readLong((tx) => descendants(tx, of));
+  }
+
+  async unreferenced(objects: readonly string[]): Promise<readonly string[]> {
+    await this.#opening.whole();
+    return unreferenced(this.#link, objects, statsTimeLimitMs);
+  }
+
+  async namedUntil(objects: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    await this.#opening.whole();
+    return namedUntil(this.#link, objects, statsTimeLimitMs);
+  }
+
+  /** In transactions of bounded size, the one that others see last; whatever ends it in between, it is taken up again by the same call (B174). */
+  async remove(
+    permit: FencePermit,
+    sessions: readonly RemovedSession[],
+  ): Promise<GraphRemovalCounts> {
+    liveMark(permit);
+    await this.#opening.whole();
+    await this.#link.alone(factSourceIndex);
+    const by = { graphId: this.graphId, permit, sessions };
+    let [nodes, edges] = [0, 0];
+    for (const session of sessions)
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const from: string = after;
+        const page: Awaited<ReturnType<typeof removeInterior>> = await this.#write((tx) =>
+          removeInterior(tx, by, session, from),
+        );
+        nodes += page.nodes;
+        edges += page.edges;
+        ({ after } = page);
+      }
+    for (const workspace of new Set(sessions.map((one) => one.workspace))) {
+      const rest = await this.#write((tx) => removeRest(tx, by, workspace));
+      nodes += rest.nodes;
+      edges += rest.edges;
+    }
+    return { nodes, edges };
+  }
+
   hold(): Promise<() => void> {
     return this.#gate.hold(new AbortController().signal);
   }
@@ -239,6 +314,11 @@ class Neo4jGraph implements Neo4jGraphStore {
 
   get #writeMs(): number {
     return this.#options.writeTimeLimitMs ?? writeTimeLimitMsDefault;
+  }
+
+  async #readLong<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    await this.#opening.whole();
+    return this.#link.read(work, statsTimeLimitMs);
   }
 
   async #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -52,12 +52,21 @@ export async function mergeInside(
   tx: Transaction,
   parts: readonly PartMutations[],
 ): Promise<MergedGroup> {
+  const changes = await readUntilKnown(tx, (reads) => mergeGroup(reads, parts));
+  return { changes, edges: await readOldEdges(tx, changes) };
+}
+
+/** Works out changes again and again until everything that they ask for has been locked and read. */
+export async function readUntilKnown(
+  tx: Transaction,
+  make: (reads: GraphReader) => ReadonlyMap<string, GroupChanges>,
+): Promise<ReadonlyMap<string, GroupChanges>> {
   const reads = new ReadSet();
   for (let pass = 1; pass <= passesMax; pass += 1) {
-    const changes = mergeGroup(reads, parts);
+    const changes = make(reads);
     for (const [workspace, { conceptSources }] of changes)
       for (const { id } of conceptSources) reads.node(workspace, id);
-    if (reads.isComplete) return { changes, edges: await readOldEdges(tx, changes) };
+    if (reads.isComplete) return changes;
     await reads.fill(tx);
   }
   throw new Error(`a merge was not done after ${passesMax} passes`);
@@ -176,7 +185,7 @@ function parentOf(row: Row): StoredParentEdge {
 }
 
 /** Only an edge between two nodes that were there can have been there. */
-async function readOldEdges(
+export async function readOldEdges(
   tx: Transaction,
   changes: ReadonlyMap<string, GroupChanges>,
 ): Promise<ReadonlyMap<string, EdgeState>> {
