@@ -1,10 +1,9 @@
 import { parentPort } from 'node:worker_threads';
-import { assert, giveWay, type ThreadReply, type ThreadRequest } from '#base';
+import { assert, giveWay, joinedAlone, type ThreadReply, type ThreadRequest } from '#base';
 import { fold } from '#handlers';
 import type { Cursor, Key } from '#record';
 import {
   encodeHead,
-  joined,
   type FoldAnswer,
   type FoldHead,
   type FoldOrder,
@@ -38,7 +37,7 @@ function answer({ orders, raws, spillBytes, recordsMax, bytesMax }: FoldRequest)
     heads.push(packed === undefined ? null : encodeHead(packed));
     if (packed !== undefined) parts.push(packed.packed, ...packed.values.map(({ bytes }) => bytes));
   }
-  return { heads: JSON.stringify(heads), bytes: joined(parts) };
+  return { heads: JSON.stringify(heads), bytes: joinedAlone(parts) };
 }
 
 giveWay();

@@ -68,14 +68,3 @@ export function decodePlans({ heads, bytes }: FoldAnswer): (PackedPlan | undefin
     };
   });
 }
-
-/** One buffer with memory of its own, which alone can be handed over. */
-export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.byteLength;
-  }
-  return bytes;
-}

@@ -1,14 +1,8 @@
-import { besideModule, messageOf, ThreadPort, type Chance, type Clock } from '#base';
+import { besideModule, joinedAlone, messageOf, ThreadPort, type Chance, type Clock } from '#base';
 import { fold } from '#handlers';
 import { daemonNoticed } from '#signals';
 import { drainFailed } from './errors.ts';
-import {
-  decodePlans,
-  joined,
-  type FoldAnswer,
-  type FoldOrder,
-  type FoldRequest,
-} from './fold-wire.ts';
+import { decodePlans, type FoldAnswer, type FoldOrder, type FoldRequest } from './fold-wire.ts';
 import type { Folder, FoldInput } from './folder.ts';
 import type { PackedPlan } from './packed-plan.ts';
 import { planBatch, type BatchPlan } from './plan-batch.ts';
@@ -158,7 +152,7 @@ class ThreadFolder implements Folder {
       recordsMax: groupRecordsMax,
       bytesMax: groupBytesMax,
       orders: JSON.stringify(orders),
-      raws: joined(some.flatMap(({ input }) => input.items.map(({ raw }) => raw))),
+      raws: joinedAlone(some.flatMap(({ input }) => input.items.map(({ raw }) => raw))),
     };
   }
 }

@@ -47,10 +47,22 @@ const lifts: readonly Lift[] = [
   { prefix: 'tool:', members: ['tool_name', 'tool_input', 'tool_call_id', 'parallel_group_id'] },
 ];
 
+/** By event name: clients have some dozens, and looking all rows over costs as much as a twentieth of a fold. */
+const rowsOf = new Map<string, readonly Lift[]>();
+const namesMax = 1000;
+
+function liftsOf(event: string): readonly Lift[] {
+  const known = rowsOf.get(event);
+  if (known !== undefined) return known;
+  const rows = lifts.filter(({ prefix }) => event.startsWith(prefix));
+  if (rowsOf.size >= namesMax) rowsOf.clear();
+  rowsOf.set(event, rows);
+  return rows;
+}
+
 export function liftedFields(event: string, data: JsonObject): Record<string, JsonValue> {
   const fields: Record<string, JsonValue> = {};
-  for (const { prefix, members, within } of lifts) {
-    if (!event.startsWith(prefix)) continue;
+  for (const { members, within } of liftsOf(event)) {
     const holder = within === undefined ? data : data[within];
     if (!isJsonObject(holder)) continue;
     for (const member of members) {

@@ -1,3 +1,4 @@
+import { joinedAlone } from '#base';
 import { packSteps, type AnyPart } from '../packed-part.ts';
 
 const comma = Buffer.from(',');
@@ -18,11 +19,5 @@ export function encodeGroup(group: readonly AnyPart[]): Uint8Array<ArrayBuffer> 
     );
   }
   pieces.push(pieces.length === 0 ? Buffer.from('[]') : close);
-  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.byteLength;
-  }
-  return bytes;
+  return joinedAlone(pieces);
 }
