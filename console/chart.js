@@ -28,13 +28,18 @@ const shownSeconds = 120;
  */
 export function chart({ label, lines, format, signal }) {
   const element = h('div.chart', { role: 'img', 'aria-label': label });
+  const waiting = h('p.quiet.chart-waits', null, 'The first values come in a moment.');
+  element.append(waiting);
   const width = () => Math.max(narrowest, element.clientWidth);
   /** @type {any} */
   let plot;
   /** @type {any} */
   let data;
   const draw = () => {
-    if (data === undefined || !element.isConnected || element.clientWidth === 0) return;
+    // Of a single moment there is no line, and an axis without times is none.
+    if (data === undefined || data[0].length < 2) return;
+    if (!element.isConnected || element.clientWidth === 0) return;
+    waiting.remove();
     plot ??= new UPlot(
       { ...optionsOf(lines, format), width: width(), height },
       /** @type {any} */ ([[]]),

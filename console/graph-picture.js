@@ -5,6 +5,8 @@ import cytoscape from './vendor/cytoscape.js';
 
 /** @typedef {import('./graph-view.js').GraphNode} GraphNode */
 
+/** Up to here the names of all edges are shown. */
+const toldMost = 8;
 /** Above this a force layout takes seconds. */
 const forceMost = 250;
 const closest = 1.5;
@@ -48,6 +50,7 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
     add: (elements) => {
       const fresh = elements.filter(({ data }) => cy.getElementById(data.id).empty());
       cy.add(fresh);
+      tellEdges(cy);
       return fresh.length;
     },
     edgeCount: () => cy.edges().length,
@@ -55,8 +58,11 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
     mark: (key) => {
       cy.elements().removeClass('chosen');
       cy.getElementById(key).addClass('chosen');
+      tellEdges(cy);
     },
   };
+  cy.on('mouseover', 'node, edge', (/** @type {any} */ event) => tellEdges(cy, event.target));
+  cy.on('mouseout', 'node, edge', () => tellEdges(cy));
   cy.on('tap', 'node', (/** @type {any} */ event) => onChoose(event.target.id()));
   cy.on('dbltap', 'node', (/** @type {any} */ event) => onExpand(event.target.id()));
   canvas.addEventListener('keydown', (event) => onKey(event, cy, picture));
@@ -156,17 +162,39 @@ function styles() {
         'target-arrow-shape': 'triangle',
         'arrow-scale': 0.8,
         'curve-style': 'bezier',
-        label: 'data(type)',
-        'font-size': 8,
+        'font-size': 9,
         color: themeColor('quiet'),
         'text-rotation': 'autorotate',
-        // Names of edges are read when one looks closer: from afar they only cover each other.
-        'min-zoomed-font-size': 10,
         ...outline,
+      },
+    },
+    // Names of edges cover each other and those of the nodes: they are told where one looks, or where there are few.
+    {
+      selector: 'edge.told',
+      style: {
+        label: 'data(type)',
+        'line-color': themeColor('quiet'),
+        'z-index': 9,
+        'min-zoomed-font-size': 6,
       },
     },
     { selector: '.chosen', style: { 'border-width': 4, 'border-color': themeColor('text') } },
   ];
+}
+
+/**
+ * Shows the names of the edges of the node that is chosen, and of what the pointer is over; of all, where they are few.
+ *
+ * @param {any} cy
+ * @param {any} [pointed]
+ */
+function tellEdges(cy, pointed) {
+  const edges = cy.edges();
+  edges.removeClass('told');
+  if (edges.length <= toldMost) return void edges.addClass('told');
+  cy.$('.chosen').connectedEdges().addClass('told');
+  if (pointed !== undefined)
+    (pointed.isEdge() ? pointed : pointed.connectedEdges()).addClass('told');
 }
 
 /** @param {any} cy */

@@ -131,7 +131,7 @@ function legendOf(nodes) {
  */
 function listOf(nodes, choose) {
   return [
-    h('h3', null, 'Nodes'),
+    h('h2', null, 'Nodes'),
     h('p.quiet', null, 'Choose one here or in the picture. A double click expands it.'),
     h(
       'ul',
@@ -163,7 +163,7 @@ function sideOf(node, found, { expand, list }) {
       null,
       h('button.small', { type: 'button', onclick: list }, 'Back to the list'),
     ),
-    h('h3', null, nameOf(node)),
+    h('h2', null, nameOf(node)),
     h(
       'div.pills',
       null,

@@ -2,7 +2,7 @@
 import { get } from '../api.js';
 import { chart } from '../chart.js';
 import { fill, h } from '../dom.js';
-import { ago, bytes, count, duration, rate } from '../format.js';
+import { ago, bytes, count, duration, rate, when } from '../format.js';
 import { live, rateNow, ratesOf, watch } from '../live.js';
 import { bar, card, empty, facts, failure, loading, pill, table, tile } from '../parts.js';
 import { sessionLink, stateOf } from '../session-words.js';
@@ -114,7 +114,7 @@ function troublesOf(status) {
 }
 
 /** @param {any} status */
-function diskOf({ disk }) {
+function diskOf({ disk, storage, retention }) {
   if (disk === null) return empty('The disk does not tell its space.');
   const used = disk.total_bytes - disk.free_bytes;
   const share = disk.total_bytes === 0 ? 0 : used / disk.total_bytes;
@@ -128,6 +128,64 @@ function diskOf({ disk }) {
       ['Used', `${Math.round(share * 100)} %`],
       disk.path === null ? null : ['Root', h('span.mono', null, disk.path)],
     ]),
+    storageOf(storage),
+    retentionOf(retention),
+  );
+}
+
+/** What the root takes, part by part.
+ * @param {any} storage
+ */
+function storageOf(storage) {
+  if (storage === null) return null;
+  const parts = ['queue', 'graph', 'state', 'control', 'objects'].map(
+    (name) => /** @type {[string, number]} */ ([name, storage[name]]),
+  );
+  const whole = parts.reduce((sum, [, size]) => sum + size, 0);
+  return h(
+    'div',
+    null,
+    h('h3', null, `The root: ${bytes(whole)}`),
+    h(
+      'ul.shares',
+      null,
+      parts.map(([name, size]) =>
+        h(
+          'li',
+          null,
+          h('span', null, name),
+          bar(size / Math.max(1, whole)),
+          h('span', null, bytes(size)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Rules of retention that are set, and what goes next by each.
+ * @param {readonly any[]} rules
+ */
+function retentionOf(rules) {
+  if (rules.length === 0) return null;
+  return h(
+    'div',
+    null,
+    h('h3', null, 'Retention'),
+    h(
+      'ul.plain',
+      null,
+      rules.map(({ part, bytes: size, waiting, first_at: at, taken }) =>
+        h(
+          'li',
+          null,
+          h('code', null, part),
+          ` ${bytes(size)}, ${count(taken)} taken since the start; `,
+          waiting === 0
+            ? 'nothing goes within a day'
+            : `${count(waiting)} go within a day, the first at ${when(at)}`,
+        ),
+      ),
+    ),
   );
 }
 

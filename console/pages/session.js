@@ -5,6 +5,7 @@ import { bytes, count, when } from '../format.js';
 import { facts, failure, loading, tabs } from '../parts.js';
 import { sessionAddress, stateOf } from '../session-words.js';
 import { may } from '../who.js';
+import { deleteButton } from './session-delete.js';
 import { graphOf } from './session-graph.js';
 import { statisticsOf } from './session-statistics.js';
 import { timelineOf } from './session-timeline.js';
@@ -115,5 +116,6 @@ async function booksOf({ workspace, id, signal }) {
           row.quarantine.message,
           h('a', { href: '#/quarantine' }, 'See the ways out'),
         ),
+    h('div.actions', null, deleteButton({ workspace, id })),
   );
 }

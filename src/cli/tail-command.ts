@@ -13,7 +13,9 @@ import { findRoute } from './verb-route.ts';
 export function addTailCommand(program: Command, run: Runner): void {
   const command = program
     .command('tail')
-    .description('what happens, as it happens: accepted, applied, dead, quarantine, health')
+    .description(
+      'what happens, as it happens: accepted, applied, dead, quarantine, health; and books, when it is asked for',
+    )
     .option('--kinds <list>', 'only these, parted by commas')
     .option('--session <id>', 'only this session')
     .option('--workspace <name>', 'only this workspace')
@@ -79,11 +81,18 @@ function textOf(event: string, facts: Row): string {
     case 'dead':
     case 'quarantine':
       return `${where}  ${what}`;
+    case 'books':
+      return booksText(facts);
     case 'missed':
       return plainText(facts['message']);
     default:
       return healthText(facts);
   }
+}
+
+function booksText(facts: Row): string {
+  const names = ['accepted', 'applied', 'pending', 'dead', 'quarantined', 'residual'];
+  return names.map((name) => `${name} ${plainText(facts[name])}`).join('  ');
 }
 
 function healthText(facts: Row): string {

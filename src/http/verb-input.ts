@@ -21,7 +21,7 @@ export function createInputReader(schema: TSchema): (parts: InputParts) => unkno
     const texts = Value.Convert(schema, { ...query, ...path }) as Record<string, unknown>;
     const input: unknown = body === undefined ? texts : joined(texts, body);
     if (compiled.Check(input)) return input;
-    throw inputInvalid(explain(compiled.Errors(input)));
+    throw inputInvalid(explain(schema, compiled.Errors(input)));
   };
 }
 
@@ -39,7 +39,10 @@ interface SchemaFault {
 }
 
 /** The first fault in words; a member that is missing or too much stands in the fault's parameters, any other in its path. */
-function explain(faults: readonly SchemaFault[]): {
+function explain(
+  schema: TSchema,
+  faults: readonly SchemaFault[],
+): {
   readonly member: string;
   readonly reason: string;
 } {
@@ -55,5 +58,29 @@ function explain(faults: readonly SchemaFault[]): {
   const [extra] = additionalProperties ?? [];
   if (extra !== undefined)
     return { member: [...outer, extra].join('.'), reason: 'is not known here' };
-  return { member: outer.join('.'), reason: fault?.message ?? 'is not what is asked for' };
+  const reason = wanted(schema, outer, fault?.keyword) ?? fault?.message;
+  return { member: outer.join('.'), reason: reason ?? 'is not what is asked for' };
+}
+
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly { readonly const?: unknown }[];
+}
+
+/** What would have been right, in words: the values that there are, or what the schema says of its pattern. Nobody should have to read a regular expression. */
+function wanted(
+  schema: TSchema,
+  path: readonly string[],
+  keyword: string | undefined,
+): string | undefined {
+  let node: SchemaNode | undefined = schema as SchemaNode;
+  for (const name of path) node = node?.properties?.[name];
+  if (keyword === 'pattern')
+    return node?.description === undefined ? undefined : `must be ${node.description}`;
+  const values = node?.enum ?? node?.anyOf?.map((one) => one.const) ?? [];
+  return values.length > 0 && values.every((value) => typeof value === 'string')
+    ? `must be one of ${values.join(', ')}`
+    : undefined;
 }

@@ -3,7 +3,7 @@ import { isMillraceError, messageOf } from '#base';
 import type { PartReport } from '#keeping';
 import { waitTimedOut } from './errors.ts';
 import { degradationOf, type Degradation, type DiskFacts, type OpsContext } from './ops-context.ts';
-import { type Verb, defineVerb } from './verb.ts';
+import { type Caller, type Verb, defineVerb } from './verb.ts';
 
 const degradation = Type.Object({
   code: Type.String(),
@@ -142,6 +142,55 @@ function withoutWords(status: StatusOutput): StatusOutput {
   };
 }
 
+/** The books as they are now, as this caller may see them. */
+export async function readStatus(
+  context: OpsContext,
+  caller: Pick<Caller, 'scopes'>,
+): Promise<Readonly<Record<string, unknown>>> {
+  return statusNow(context, caller);
+}
+
+async function statusNow(
+  context: OpsContext,
+  caller: Pick<Caller, 'scopes'>,
+): Promise<StatusOutput> {
+  const { facts, trouble } = await readDisk(context);
+  const degraded = [...degradations(context), ...trouble];
+  const books = booksOf(context);
+  const { product } = context.versions;
+  const status: StatusOutput = {
+    status: degraded.length === 0 ? 'ok' : 'degraded',
+    state: context.state(),
+    ...books,
+    degraded,
+    workers: { ...context.drain.status().workers },
+    waiting_sessions: context.drain.status().waitingKeys,
+    journal_lag_bytes: context.journalLagBytes(),
+    jobs_open: context.jobs.open(),
+    store: { graph_id: context.graph.graphId },
+    disk:
+      facts === null
+        ? null
+        : { path: facts.path, free_bytes: facts.freeBytes, total_bytes: facts.totalBytes },
+    storage: storageOf(context),
+    retention: context.retention.reports().map(retentionOf),
+    version: product,
+    server_version: product,
+    uptime_seconds: Math.round(context.clock.monotonic() - context.startedMs) / 1000,
+    active_sessions: books.sessions.active,
+    neo4j_connected: !degraded.some(({ code }) => code.startsWith('GRAPH_')),
+    metrics: {
+      accepted_total: books.accepted,
+      written_total: books.applied,
+      in_queue_total: books.pending,
+      dead_letter_total: books.dead,
+      residual: books.residual,
+      degraded: degraded.length > 0,
+    },
+  };
+  return caller.scopes.has('ops:read') ? status : withoutWords(status);
+}
+
 export const statusVerb: Verb = defineVerb({
   name: 'status',
   summary: 'the books of the daemon, and what is degraded',
@@ -150,43 +199,7 @@ export const statusVerb: Verb = defineVerb({
   input: Type.Object({}, { additionalProperties: false }),
   output: statusOutput,
   http: { method: 'GET', path: '/v1/status', aliases: [{ method: 'GET', path: '/status' }] },
-  async run(context, _input, caller) {
-    const { facts, trouble } = await readDisk(context);
-    const degraded = [...degradations(context), ...trouble];
-    const books = booksOf(context);
-    const { product } = context.versions;
-    const status: StatusOutput = {
-      status: degraded.length === 0 ? 'ok' : 'degraded',
-      state: context.state(),
-      ...books,
-      degraded,
-      workers: { ...context.drain.status().workers },
-      waiting_sessions: context.drain.status().waitingKeys,
-      journal_lag_bytes: context.journalLagBytes(),
-      jobs_open: context.jobs.open(),
-      store: { graph_id: context.graph.graphId },
-      disk:
-        facts === null
-          ? null
-          : { path: facts.path, free_bytes: facts.freeBytes, total_bytes: facts.totalBytes },
-      storage: storageOf(context),
-      retention: context.retention.reports().map(retentionOf),
-      version: product,
-      server_version: product,
-      uptime_seconds: Math.round(context.clock.monotonic() - context.startedMs) / 1000,
-      active_sessions: books.sessions.active,
-      neo4j_connected: !degraded.some(({ code }) => code.startsWith('GRAPH_')),
-      metrics: {
-        accepted_total: books.accepted,
-        written_total: books.applied,
-        in_queue_total: books.pending,
-        dead_letter_total: books.dead,
-        residual: books.residual,
-        degraded: degraded.length > 0,
-      },
-    };
-    return caller.scopes.has('ops:read') ? status : withoutWords(status);
-  },
+  run: (context, _input, caller) => statusNow(context, caller),
 });
 
 const timeoutMsDefault = 60_000;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { keyParts, parseKey, type Key } from '#record';
-import { liveKinds, streamMissed, type LiveKind, type LiveMessage, type LivePage } from '#signals';
-import { degradations } from './status-verbs.ts';
+import { liveKinds, streamMissed, type LiveMessage, type LivePage } from '#signals';
+import { degradations, readStatus } from './status-verbs.ts';
 import type { OpsContext } from './ops-context.ts';
 import { type Caller, type Verb, defineStreamVerb } from './verb.ts';
 
@@ -11,14 +11,22 @@ const messagesPerWrite = 500;
 const writeEveryMs = 100;
 /** A connection that says nothing is taken for dead by proxies. */
 const sayAliveMs = 15_000;
+/** Books are told at most this often, and at least so often though they have not changed. */
+const booksEveryMs = 1000;
+const booksAtLeastMs = 10_000;
 /** Keys whose names had to be looked up. */
 const namesMax = 10_000;
+
+/** `books` is what the status says, sent as it changes: for a picture of the whole, and so only for who asks for it by name. */
+const streamKinds = [...liveKinds, 'books'] as const;
+type StreamKind = (typeof streamKinds)[number];
+const anyKind = `(${streamKinds.join('|')})`;
 
 interface StreamFilter {
   readonly key?: string;
   readonly session?: string;
   readonly workspace?: string;
-  readonly kinds: ReadonlySet<LiveKind>;
+  readonly kinds: ReadonlySet<StreamKind>;
 }
 
 export const streamVerb: Verb = defineStreamVerb({
@@ -32,9 +40,12 @@ export const streamVerb: Verb = defineStreamVerb({
       key: Type.Optional(Type.String()),
       session: Type.Optional(Type.String()),
       workspace: Type.Optional(Type.String()),
-      /** Comma-separated; all of them where it is not given. */
+      /** All but `books` where it is not given. */
       kinds: Type.Optional(
-        Type.String({ pattern: `^(${liveKinds.join('|')})(,(${liveKinds.join('|')}))*$` }),
+        Type.String({
+          pattern: `^${anyKind}(,${anyKind})*$`,
+          description: `a list, parted by commas, of ${streamKinds.join(', ')}`,
+        }),
       ),
       last_event_id: Type.Optional(Type.String({ maxLength: 64 })),
     },
@@ -48,7 +59,7 @@ export const streamVerb: Verb = defineStreamVerb({
       ...(key === undefined ? {} : { key }),
       ...(session === undefined ? {} : { session }),
       ...(workspace === undefined ? {} : { workspace }),
-      kinds: new Set(kinds === undefined ? liveKinds : (kinds.split(',') as LiveKind[])),
+      kinds: new Set(kinds === undefined ? liveKinds : (kinds.split(',') as StreamKind[])),
     };
     return Promise.resolve(
       events(context, filter, caller, caller.lastEventId ?? input.last_event_id),
@@ -67,13 +78,14 @@ async function* events(
   const end = feed.watch();
   try {
     const shows = createShow(context, filter, caller);
+    const books = createBooks(context, filter, caller);
     let page = feed.read(lastEventId, messagesPerWrite);
     yield bytesOf(
       `retry: 2000\n\n${healthNow(context, filter, caller, feed.read(undefined, 0).last)}`,
     );
     let saidAtMs = clock.monotonic();
     while (!signal.aborted) {
-      const text = await textOf(page, shows);
+      const text = `${await textOf(page, shows)}${await books.text()}`;
       if (text !== '') yield bytesOf(text);
       const nowMs = clock.monotonic();
       if (text !== '') saidAtMs = nowMs;
@@ -81,13 +93,38 @@ async function* events(
         saidAtMs = nowMs;
         yield bytesOf(': still here\n\n');
       }
-      await feed.wait(page.last, sayAliveMs, signal);
+      await feed.wait(page.last, books.everyMs, signal);
       await patience(context, signal);
       page = feed.read(page.last, messagesPerWrite);
     }
   } finally {
     end();
   }
+}
+
+/** The status, when it has changed and its time has come. */
+function createBooks(
+  context: OpsContext,
+  { kinds }: StreamFilter,
+  caller: Caller,
+): { readonly everyMs: number; text(): Promise<string> } {
+  if (!kinds.has('books')) return { everyMs: sayAliveMs, text: () => Promise.resolve('') };
+  const { clock } = context;
+  let toldMs = Number.NEGATIVE_INFINITY;
+  let told = '';
+  return {
+    everyMs: booksEveryMs,
+    async text() {
+      const passedMs = clock.monotonic() - toldMs;
+      if (passedMs < booksEveryMs) return '';
+      const { uptime_seconds, ...status } = await readStatus(context, caller);
+      const now = JSON.stringify(status);
+      if (now === told && passedMs < booksAtLeastMs) return '';
+      [told, toldMs] = [now, clock.monotonic()];
+      const at = new Date(clock.now()).toISOString();
+      return sent(undefined, 'books', { kind: 'books', at, ...status, uptime_seconds });
+    },
+  };
 }
 
 async function patience({ clock }: OpsContext, signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Caller } from '#ops';
 import { recordDead, recordsAccepted } from '#signals';
 import { testKey } from '../support/queue-fixtures.ts';
+import { notes } from '../drain/drain-fixture.ts';
 import { openOps, operator, verbOf, type OpsFixture } from './ops-fixture.ts';
 
 interface Event {
@@ -38,7 +39,12 @@ async function watch(
   fixture: OpsFixture,
   input: Readonly<Record<string, unknown>> = {},
   caller: Partial<Caller> = {},
-): Promise<{ next(): Promise<readonly Event[]>; end(): void }> {
+): Promise<{
+  next(): Promise<readonly Event[]>;
+  /** The next write, however long it takes. */
+  later(): Promise<{ readonly events: readonly Event[]; readonly afterMs: number }>;
+  end(): void;
+}> {
   const gone = new AbortController();
   const chunks = (await verbOf('stream').run(fixture.context, input, {
     ...operator,
@@ -53,7 +59,16 @@ async function watch(
     const { value } = await coming;
     return value === undefined ? [] : parse(Buffer.from(value as Uint8Array).toString());
   };
-  return { next, end };
+  const later = async () => {
+    const beganMs = fixture.clock.monotonic();
+    const state = { isOver: false };
+    const coming = next().finally(() => {
+      state.isOver = true;
+    });
+    while (!state.isOver) await fixture.clock.advance(50);
+    return { events: await coming, afterMs: fixture.clock.monotonic() - beganMs };
+  };
+  return { next, later, end };
 }
 
 const accept = (session: string, workspace = 'w', position = 'p'): void =>
@@ -78,6 +93,21 @@ describe('the live view', () => {
     const again = await watch(fixture, {}, { lastEventId: first?.id ?? '' });
     await again.next();
     expect(kinds(await again.next())).toEqual(['dead']);
+  });
+
+  it('sends the books as they change, to who asks for them by name', async () => {
+    const fixture = await openOps();
+    const watcher = await watch(fixture, { kinds: 'books' });
+    await watcher.next();
+    expect(await watcher.next()).toMatchObject([
+      { event: 'books', data: { accepted: 0, state: 'ready' } },
+    ]);
+    await fixture.queue.append(notes('a', 2));
+    const news = await watcher.later();
+    expect(news.events).toMatchObject([{ event: 'books', data: { accepted: 2, applied: 2 } }]);
+    expect(news.afterMs).toBeLessThan(1500);
+    const same = await watcher.later();
+    expect(same.events).toMatchObject([{ event: 'books', data: { accepted: 2 } }]);
   });
 
   it('shows what its filter means, and nothing of workspaces that the caller may not use', async () => {

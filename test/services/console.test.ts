@@ -6,31 +6,8 @@ import type { Browser } from 'playwright-core';
 import { startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
 import { waitUntilIdle } from '../support/daemon-client.ts';
 import { focused, launchBrowser, narrow, openPage, settled, wide } from './console-browser.ts';
-import { hostileText, mainSession, seedConsole } from './console-seed.ts';
-
-const session = `session/checkout/${mainSession}`;
-const hostile = `session/billing/${encodeURIComponent(hostileText)}`;
-const pages: Readonly<Record<string, string>> = {
-  overview: 'overview',
-  sessions: 'sessions',
-  'sessions-dead': 'sessions?state=dead',
-  timeline: `${session}/timeline`,
-  tree: `${session}/tree`,
-  graph: `${session}/graph`,
-  statistics: `${session}/statistics`,
-  books: `${session}/books`,
-  'hostile-timeline': `${hostile}/timeline`,
-  'hostile-tree': `${hostile}/tree`,
-  'hostile-graph': `${hostile}/graph`,
-  'dead-groups': 'dead',
-  'dead-letters': 'dead/letters',
-  'dead-jobs': 'dead/jobs',
-  quarantine: 'quarantine',
-  'query-named': 'query/named/tool-calls?limit=20',
-  'query-cypher': 'query/cypher',
-  settings: 'settings',
-  nowhere: 'nowhere',
-};
+import { pages, session } from './console-pages.ts';
+import { seedConsole } from './console-seed.ts';
 
 let browser: Browser;
 let folder: string;

@@ -37,7 +37,9 @@ const suites: readonly ServiceSuite[] = [
     needs: 'a browser (chromium)',
     files: [
       'test/services/console.test.ts',
+      'test/services/console-access.test.ts',
       'test/services/console-desk.test.ts',
+      'test/services/console-live.test.ts',
       'test/services/console-quarantine.test.ts',
     ],
     missing: cannotBrowse,
