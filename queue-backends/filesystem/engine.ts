@@ -3,7 +3,7 @@ import type { Disk, StagingNames } from '#disk';
 import type { FencePermit } from '#fence';
 import type { KeyLocks, QueueLimits, QueueTrouble } from '#queue';
 import type { Key } from '#record';
-import type { StateStore } from '#state';
+import type { StateDamage, StateStore } from '#state';
 import type { Filler } from './session/filler.ts';
 import type { DedupIndexer } from './append/dedup-indexer.ts';
 import type { Journal } from './journal/journal.ts';
@@ -61,6 +61,8 @@ export interface FilesystemQueueOptions {
   /** `queue.archive`, asked each time: logs are kept, gzipped, when they go (D31). Never where it is not given. */
   readonly isArchiving?: () => boolean;
   readonly lockWarnMs: number;
+  /** What a read of the state store has met, if anything: what depends on it is refused (SC-052). */
+  readonly stateDamage?: () => StateDamage | undefined;
   /** Told before anything is written: the state store lacks what the journal's mark says it holds. */
   readonly onStateBehind?: (gap: StateGap) => Promise<void>;
   /** Goes around the lock table: a test can take one lock away and see what it guarded (ING-T00). */

@@ -15,6 +15,7 @@ const refused = 'appends get 503 and nothing is acknowledged that is not on disk
 export function troubleOf(engine: Engine): readonly QueueTrouble[] {
   const { journal, filler, indexer, checkpointTrouble } = engine;
   return [
+    ...fromStateDamage(engine),
     ...fromFault(engine, journal.trouble, 'the journal cannot be written', refused, true),
     ...fromReserve(engine),
     ...fromFault(
@@ -44,6 +45,14 @@ export function troubleOf(engine: Engine): readonly QueueTrouble[] {
       'its frames stay in the journal, which grows meanwhile',
     ),
   ];
+}
+
+/** Ids that nobody can look up make duplicates: a daemon that has met damage is not ready, until its next start has made a new store. */
+function fromStateDamage({ options }: Engine): readonly QueueTrouble[] {
+  const damage = options.stateDamage?.();
+  if (damage === undefined) return [];
+  const { code, message, since } = damage;
+  return [{ code, message, place: options.directory, since, isRefusing: true }];
 }
 
 /** Dead letters that are lost hold nobody up, and are told until their file is put back. */

@@ -12,6 +12,7 @@ import {
   type LeaseRows,
 } from './leases.ts';
 import { type ExpiredObjectRows, expiredObjectsOver } from './expired-objects.ts';
+import { controlCorrupt } from './errors.ts';
 import { jobsOver, noticesOver } from './job-rows.ts';
 import type { JobRows, NoticeRows } from './jobs.ts';
 import { controlSchemaVersion, migrations } from './migrations.ts';
@@ -43,6 +44,8 @@ export interface ControlDatabase {
 
 export interface ControlOptions {
   readonly clock: Clock;
+  /** The file is known to be as it was left, and not looked at. */
+  readonly isAsLeft?: boolean;
   /** Wait for another process's write lock before CONTROL_UNAVAILABLE. */
   readonly lockWaitMs?: number;
   /** Other bounds than the usual ones. */
@@ -54,6 +57,7 @@ export function openControlDatabase(path: string, options: ControlOptions): Cont
   return classified(path, () => {
     const database = new DatabaseSync(path, { timeout: options.lockWaitMs ?? 5000 });
     try {
+      if (options.isAsLeft !== true) checkPages(database, path);
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
       migrate(database, path, options.clock);
     } catch (error) {
@@ -62,6 +66,12 @@ export function openControlDatabase(path: string, options: ControlOptions): Cont
     }
     return controlOver(database, path, options);
   });
+}
+
+/** It is small (its histories are bounded), so that every page and every index is looked at before anything is built on it (P7). */
+function checkPages(database: DatabaseSync, path: string): void {
+  const reason = String(database.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']);
+  if (reason !== 'ok') throw controlCorrupt({ path, reason: reason.replaceAll(/\s+/g, ' ') });
 }
 
 function migrate(database: DatabaseSync, path: string, clock: Clock): void {

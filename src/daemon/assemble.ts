@@ -16,6 +16,8 @@ import {
   openCopySource,
   openCopyTarget,
   openEmbeddedGraph,
+  type GraphCheck,
+  type GraphDamage,
   type GraphSnapshot,
 } from '#graph/embedded';
 import type * as Neo4jStore from '#graph/neo4j';
@@ -42,8 +44,9 @@ import {
   verifyQueue,
 } from '#queue-backends/filesystem';
 import type { Key } from '#record';
-import type { BoundRoot } from '#roots';
+import type { BoundRoot, LeftVerdict, LeftVerdicts } from '#roots';
 import { openGuardedState, type LmdbState, type StateLoss } from '#state';
+import { noteChangedStores } from './changed-stores.ts';
 import type { Closers } from './closers.ts';
 import { keepMetGraph, neo4jSettings, readMetGraph } from './neo4j-settings.ts';
 import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
@@ -72,6 +75,10 @@ export interface Stores {
   readonly expectedGraphId: string;
   /** What is gone of the state: stores that a start has set aside, notes of missing and older ones. */
   readonly losses: readonly StateLoss[];
+  /** A store was found damaged while it was used: nothing vouches for it at the next start. */
+  isDamaged(): boolean;
+  /** What a read or write of the graph has met. */
+  graphDamage(): GraphDamage | undefined;
   /** Takes event ids out of the index, so that their events count as new (SC-018); only while nobody else appends. */
   forgetIds(key: Key, eventIds: readonly string[]): Promise<void>;
   dropSpareSegments(): Promise<void>;
@@ -101,6 +108,8 @@ export interface StoreNeeds {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly logHandlesMax: number;
+  /** What the last stop left. */
+  readonly left: LeftVerdicts;
 }
 
 /**
@@ -112,14 +121,22 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   const { layout, marker } = root;
   const rootId = marker.storageRootId;
   const directory = layout.state;
-  const guarded = await openGuardedState({ directory, permit, chance, disk, clock, names });
+  const guarded = await openGuardedState({
+    directory,
+    permit,
+    chance,
+    disk,
+    clock,
+    names,
+    left: needs.left.state,
+  });
   const { state } = guarded;
   closers.add('state', () => state.close());
   const objects = watchedObjects(
     await openLocalObjects({ directory: layout.objects, disk, chance, names }),
   );
   closers.add('objects', () => objects.close());
-  const { graph, pin, removal } = await openGraph(needs);
+  const { graph, pin, removal, graphDamage } = await openGraph(needs);
   closers.add('graph', () => graph.close());
   const queue = await openQueue(filesystemPlug, {
     directory: layout.queue,
@@ -137,9 +154,11 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     compaction: compactionSettings(config),
     lockWarnMs: config['lock.warn_ms'],
     logHandlesMax: needs.logHandlesMax,
+    stateDamage: () => guarded.damage(),
     onStateBehind: (gap) => guarded.noteBehind({ v: 1, ...gap }),
   });
   closers.add('queue', () => queue.close());
+  await noteChangedStores(needs, layout, needs.left);
   const { bond, lifeCycle } = queue;
   return {
     queue,
@@ -155,6 +174,8 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
     keeping: queue.keeping,
     expectedGraphId: bond.graphId ?? graph.graphId,
     losses: await guarded.losses(),
+    graphDamage,
+    isDamaged: () => (guarded.damage() ?? graphDamage()) !== undefined,
     checkpoint: () => queue.checkpoint(),
     dropSpareSegments: () => queue.dropSpareSegments(),
     snapshot: (signal) => snapshotStores(queue, pin, state, signal),
@@ -177,7 +198,14 @@ interface OpenedGraphStore {
   /** The graph as it is now, to be copied while it goes on. */
   pin(): Promise<GraphSnapshot>;
   readonly removal?: GraphRemoval;
+  graphDamage(): GraphDamage | undefined;
 }
+
+const checks: Readonly<Record<LeftVerdict, GraphCheck>> = {
+  same: 'none',
+  unknown: 'quick',
+  changed: 'full',
+};
 
 async function openGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
   const { config, root, permit, disk, clock, chance } = needs;
@@ -194,8 +222,14 @@ async function openGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
     clock,
     chance,
     permit,
+    check: checks[needs.left.graph],
   });
-  return { graph, pin: () => graph.snapshot(), removal: graph };
+  return {
+    graph,
+    pin: () => graph.snapshot(),
+    removal: graph,
+    graphDamage: () => graph.damage(),
+  };
 }
 
 /** A server that does not answer is no reason not to start, once its graph has been met: events are taken, and wait in the queue. */
@@ -213,7 +247,12 @@ async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
     permit,
   });
   await keepMetGraph(disk, metPath, names, graph);
-  return { graph, pin: () => pinServerGraph(needs, graph), removal: graph };
+  return {
+    graph,
+    pin: () => pinServerGraph(needs, graph),
+    removal: graph,
+    graphDamage: () => undefined,
+  };
 }
 
 /** A server's graph goes into a backup as a file of the embedded store, which a restored root opens as it is (D31). Groups wait until it is copied. */

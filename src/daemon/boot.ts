@@ -21,6 +21,7 @@ import { createFront, type Front } from './front.ts';
 import { healthOf } from './health.ts';
 import { metricsSnapshot } from './metrics-snapshot.ts';
 import { planOpenFiles, type OpenFilesPlan } from './settings.ts';
+import { degradedByChanges } from './changed-stores.ts';
 import { compareGraph } from './compare-graph.ts';
 import { reconcileDead } from './reconcile-dead.ts';
 import { startDesk, type Desk } from './start-desk.ts';
@@ -71,9 +72,10 @@ export async function boot(given: Ground): Promise<ReadyDaemon | undefined> {
   if (ground.isStopping()) return undefined;
   ground.phase.enter('recovering', `listening at ${url}`);
   const { control, vouch } = await openVouched(ground, root);
-  const stores = await openWithTenure(ground, progress, root, control);
+  const stores = await openWithTenure(ground, progress, root, { control, vouch });
   if (ground.isStopping()) return undefined;
-  beginWork(ground, progress, root, { control, vouch, tokens, stores, front });
+  const changes = await degradedByChanges(ground, root.layout);
+  beginWork(ground, progress, root, { control, vouch, tokens, stores, front, changes });
   ground.phase.enter('ready', `${root.layout.root} is served at ${url}`);
   return { url, root: root.layout.root, isNewRoot: root.isNew };
 }
@@ -176,15 +178,16 @@ export async function openWithTenure(
   ground: OpenGround,
   progress: Progress,
   root: BoundRoot,
-  control: ControlDatabase,
+  { control, vouch }: Pick<Opened, 'control' | 'vouch'>,
 ): Promise<Stores> {
   const { options, clock, chance, disk, names, closers, openFiles } = ground;
   const storageRootId = root.marker.storageRootId;
   const { config } = options.loaded;
   const order = { storageRootId, holder: 'daemon', chance };
+  const means = { config, root, disk, names, clock, chance };
   const taken = await takeOver(control, order, clock, ({ permit }, opened) =>
     openStores(
-      { config, root, permit, disk, names, clock, chance, logHandlesMax: openFiles.logHandlesMax },
+      { ...means, permit, logHandlesMax: openFiles.logHandlesMax, left: vouch.verdicts },
       opened,
     ),
   );
@@ -208,19 +211,28 @@ export async function openWithTenure(
   return stores;
 }
 
+/** The root is another's by now, or a store is known to be damaged: what this process leaves is nothing to rely on. */
+export function isUnsure(
+  { isLost }: Pick<Progress, 'isLost'>,
+  stores: Pick<Stores, 'isDamaged'>,
+): boolean {
+  return isLost || stores.isDamaged();
+}
+
 interface Opened {
   readonly control: ControlDatabase;
   readonly vouch: Vouch;
   readonly tokens: TokenStore;
   readonly stores: Stores;
   readonly front: Front;
+  readonly changes: readonly Degradation[];
 }
 
 function beginWork(
   ground: Ground,
   progress: Progress,
   root: BoundRoot,
-  { control, vouch, tokens, stores, front }: Opened,
+  { control, vouch, tokens, stores, front, changes }: Opened,
 ): void {
   const { options, clock, closers } = ground;
   const { permit } = progress;
@@ -230,10 +242,11 @@ function beginWork(
   const watches = [residual, ...(stores.isGraphAServer ? [watchGraph(clock, stores.graph)] : [])];
   let adopting: RestoredAdoption | undefined;
   let keeping: Desk | undefined;
-  const losses = degradedByLosses(stores.losses, clock.now());
+  const losses = [...degradedByLosses(stores.losses, clock.now()), ...changes];
   let removal: SessionRemoval | undefined;
   progress.degraded = () => [
     ...losses,
+    ...[stores.graphDamage()].filter((damage) => damage !== undefined),
     ...watches.flatMap((watch) => watch.degraded()),
     ...(adopting?.degraded() ?? []),
     ...degradedByRemoval(removal),
@@ -261,7 +274,7 @@ function beginWork(
   );
   // The file of a graph that is not in use speaks for no server.
   vouch.hasAgreed = () =>
-    progress.isLost ? undefined : comparing.hasAgreed && !stores.isGraphAServer;
+    isUnsure(progress, stores) ? undefined : comparing.hasAgreed && !stores.isGraphAServer;
   const endDegradedWatch = watchDegraded(clock, () => degradations(work.context));
   // In reverse: no new requests, those in flight are answered, workers end at a batch border, then the stores close.
   closers.add('books', () => {

@@ -71,10 +71,13 @@ async function open(ground: Ground): Promise<Core> {
   const { logHandlesMax } = planOpenFiles(await openFilesMax(disk), config['http.max_connections']);
   const order = { storageRootId, holder: 'core', chance };
   const taken = await takeOver(control, order, clock, ({ permit }, opened) =>
-    openStores({ config, root, permit, disk, names, clock, chance, logHandlesMax }, opened),
+    openStores(
+      { config, root, permit, disk, names, clock, chance, logHandlesMax, left: vouch.verdicts },
+      opened,
+    ),
   );
   const { tenure, stores } = taken;
-  vouch.hasAgreed = () => vouch.isAgreed;
+  vouch.hasAgreed = () => (stores.isDamaged() ? undefined : vouch.isAgreed);
   const { permit } = tenure;
   closers.add('tenure', () => void tenure.release());
   taken.closers.moveTo(closers);

@@ -3,7 +3,14 @@ import { nodeDisk, stagingNames } from '#disk';
 import type { BoundRoot } from '#roots';
 import { daemonNoticed, startLog } from '#signals';
 import type { Stores } from './assemble.ts';
-import { bind, openTokens, openWithTenure, withOpenFiles, type Progress } from './boot.ts';
+import {
+  bind,
+  isUnsure,
+  openTokens,
+  openWithTenure,
+  withOpenFiles,
+  type Progress,
+} from './boot.ts';
 import { createClosers } from './closers.ts';
 import type { DaemonOptions, Ground } from './daemon.ts';
 import { fixedSettings } from './live-settings.ts';
@@ -85,8 +92,8 @@ async function open(given: Ground, isDrained: boolean): Promise<OfflineRoot> {
   };
   const root = await bind(ground);
   const { control, vouch } = await openVouched(ground, root);
-  const stores = await openWithTenure(ground, progress, root, control);
-  vouch.hasAgreed = () => (progress.isLost ? undefined : vouch.isAgreed);
+  const stores = await openWithTenure(ground, progress, root, { control, vouch });
+  vouch.hasAgreed = () => (isUnsure(progress, stores) ? undefined : vouch.isAgreed);
   const { permit } = progress;
   assert(permit !== undefined, 'the tenure is taken before work begins');
   const tokens = await openTokens(ground, root);

@@ -31,7 +31,10 @@ export async function openVouched(
     if (hasAgreed !== undefined && failed.length === 0)
       await leaveClosingNote({ disk, names, clock }, layout, hasAgreed);
   });
-  const control = openControlDatabase(layout.controlDatabase, { clock });
+  const control = openControlDatabase(layout.controlDatabase, {
+    clock,
+    isAsLeft: verdicts.control === 'same',
+  });
   closers.add('control database', () => control.close());
   return { control, vouch };
 }

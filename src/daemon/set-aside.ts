@@ -27,7 +27,7 @@ const consequence =
 
 const messages: Readonly<Record<StateLoss['kind'], (path: string) => string>> = {
   damaged: (path) =>
-    `the state store was damaged and lies in ${path}; a new one is made from the logs, and ${consequence} that folder`,
+    `the state store was damaged and lies in ${path}; a new one is made of what was sound in it and from the logs (the log of the start tells how much), and ${consequence} that folder`,
   behind: (path) =>
     `the state store state/daemon was missing or was replaced by an older copy; it is caught up from the logs, and ${consequence} ${path}`,
 };

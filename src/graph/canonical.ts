@@ -1,5 +1,6 @@
 import { canonicalJson, type JsonObject, type JsonValue } from '#base';
 import type { Properties, PropertyValue } from './mutation.ts';
+import { storedJson } from './stored-json.ts';
 
 /**
  * The canonical lines of D26: one per node, then one per edge, each ended by a line feed. Members stand in the order of RFC 8785. Properties
@@ -46,7 +47,7 @@ export function exportedText(stored: string): string {
 /** An edge's properties with its time among them. */
 export function exportedEdgeText(stored: string, occurredAt: string | undefined): string {
   if (occurredAt === undefined) return exportedText(stored);
-  const properties = JSON.parse(stored) as JsonObject;
+  const properties = storedJson<JsonObject>(stored);
   return exportedText(canonicalJson({ ...properties, occurred_at: occurredAt }));
 }
 

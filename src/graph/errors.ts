@@ -16,6 +16,14 @@ export const graphCorrupt: ErrorFactory<{ path: string; reason: string }> = defi
     `the graph ${path} is damaged (${reason}): restore the root from a backup; or move graph.db aside with what lies beside it, start with an empty graph, and see "millrace graph adopt"`,
 );
 
+/** Damage that a read or a write has met in a graph that is served. Nothing more is written into it; records wait in the queue (P3, P7). */
+export const graphDamaged: ErrorFactory<{ reason: string }> = defineError(
+  'GRAPH_DAMAGED',
+  'retry',
+  ({ reason }) =>
+    `the graph is damaged (${reason}): nothing more is written into it, records wait in the queue; stop the daemon, restore the root from a backup, or move graph.db aside with what lies beside it, start with an empty graph, and see "millrace graph adopt"`,
+);
+
 /** Another writer was in the way; the same group may go through at once. */
 export const graphConflict: ErrorFactory<{ reason: string }> = defineError(
   'GRAPH_CONFLICT',

@@ -58,6 +58,9 @@ export function encodeProgress({ epoch, indexedThrough }: DedupProgress): Uint8A
   return Buffer.from(JSON.stringify({ v: version, epoch, indexedThrough }));
 }
 
+/** Of no epoch: the whole log is indexed again. */
+export const unreadProgress: Uint8Array = encodeProgress({ epoch: '', indexedThrough: 0 });
+
 export function decodeProgress(stored: Uint8Array, key: Key): DedupProgress {
   const thing = `the dedup progress of ${key}`;
   const { epoch, indexedThrough } = readMembers(stored, thing);

@@ -14,8 +14,15 @@ export const stateCorrupt: ErrorFactory<{ thing: string; reason: string }> = def
   'STATE_CORRUPT',
   'corrupt',
   ({ thing, reason }) =>
-    `${thing} in the state store is damaged (${reason}): restore the state from a backup`,
+    `${thing} in the state store is damaged (${reason}): start the daemon again, which keeps the store, and makes a new one of what is sound and of the logs`,
 );
+
+/** LMDB's codes for a damaged page, a file that is none of its own, and what follows from them. */
+const damagedCodes: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30794, -30793]);
+
+export function isDamagedStore(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && damagedCodes.has(error.code);
+}
 
 /** The store cannot be written now: a full disk, a failing device. What was written before stays. */
 export const stateUnavailable: ErrorFactory<{ place: string; reason: string }> = defineError(

@@ -1,4 +1,4 @@
-import { open, type Database, type RootDatabase } from 'lmdb';
+import { open, type RootDatabase } from 'lmdb';
 import {
   assert,
   formatTooNew,
@@ -16,9 +16,10 @@ import {
   decodeEpoch,
   decodeProgress,
   decodeRow,
+  unreadProgress,
 } from './entry-codec.ts';
 import { commitFailureOf } from './commit-failure.ts';
-import { stateCorrupt, stateUnavailable } from './errors.ts';
+import { isDamagedStore, stateCorrupt, stateUnavailable } from './errors.ts';
 import { afterPermit, decodeMark, encodeMark } from './guard-mark.ts';
 import { isForgotten } from './is-forgotten.ts';
 import {
@@ -30,8 +31,10 @@ import {
   firstIdOf,
   justAfter,
 } from './state-keys.ts';
+import { seal, unseal } from './seal.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore, StateWrite } from './state-store.ts';
+import { binary, formatKey, markKey, type Binary } from './tables.ts';
 
 export interface LmdbStateOptions {
   /** Folder of the environment (`<root>/state/daemon`), made when it is missing; on a local file system, opened for writing by one process only (FEN-710). */
@@ -42,6 +45,10 @@ export interface LmdbStateOptions {
   readonly takesOver?: boolean;
   /** Makes the name of a new environment. */
   readonly chance?: Chance;
+  /** The progress of all keys is forgotten, so that their logs are indexed again (ING-513). */
+  readonly isIndexDoubted?: boolean;
+  /** A value was read that is damaged; once for each. The reader is told by STATE_CORRUPT. */
+  readonly onDamage?: (error: MillraceError) => void;
 }
 
 export interface LmdbState extends StateStore {
@@ -51,16 +58,12 @@ export interface LmdbState extends StateStore {
   copyTo(directory: string): Promise<void>;
 }
 
-type Binary = Database<Buffer, Buffer>;
-
-const formatVersion = 1;
+/** Version 1 had no checksums; its values are read, and written anew with one. */
+const formatVersion = 2;
 /** A flush begins anew when a write fails beside it: as often as writes fail side by side on a full disk, with room to spare. */
 const settleAttemptsMax = 100;
 /** Ids looked at, and at most removed, by one transaction: it does not hold the loop for more than a few ms. */
 const forgottenMax = 1000;
-const markKey = Buffer.from('\0guard');
-const formatKey = Buffer.from('\0format');
-const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
 /**
  * The state of one root in LMDB. Reads are synchronous and see what is committed; a write is one child transaction that holds the check of
@@ -89,8 +92,9 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
       checkpoint: table('checkpoint'),
     };
     if (options.takesOver === true) await env.childTransaction(() => void env.removeSync(markKey));
-    const state = new OpenState(directory, stateUuid, env, tables);
+    const state = new OpenState(options, stateUuid, env, tables);
     await state.write(permit, isNew ? [{ table: 'checkpoint', through: 0 }] : []);
+    if (options.isIndexDoubted === true) await state.doubtIndex(permit);
     await state.flush();
     return state;
   } catch (error) {
@@ -104,7 +108,7 @@ async function readFormat(env: Binary, directory: string, chance: Chance): Promi
   const stored = env.get(formatKey);
   if (stored === undefined) {
     const uuid = chance.uuid();
-    await env.put(formatKey, Buffer.from(JSON.stringify({ v: formatVersion, state_uuid: uuid })));
+    await env.put(formatKey, formatOf(uuid));
     return uuid;
   }
   const thing = `the state in ${directory}`;
@@ -118,12 +122,19 @@ async function readFormat(env: Binary, directory: string, chance: Chance): Promi
   if (typeof v === 'number' && v > formatVersion)
     throw formatTooNew({ thing, found: v, known: formatVersion });
   if (typeof uuid !== 'string') throw stateCorrupt({ thing, reason: 'it has no state_uuid' });
+  // A program that knows no checksums must not meet one.
+  if (v !== formatVersion) await env.put(formatKey, formatOf(uuid));
   return uuid;
+}
+
+function formatOf(uuid: string): Buffer {
+  return Buffer.from(JSON.stringify({ v: formatVersion, state_uuid: uuid }));
 }
 
 class OpenState implements LmdbState {
   readonly stateUuid: string;
   readonly #directory: string;
+  readonly #onDamage: (error: MillraceError) => void;
   readonly #env: RootDatabase<Buffer, Buffer>;
   readonly #tables: Readonly<Record<Table, Binary>>;
   /** Whether the last write was committed. */
@@ -132,40 +143,36 @@ class OpenState implements LmdbState {
   #isOpen = true;
 
   constructor(
-    directory: string,
+    { directory, onDamage }: LmdbStateOptions,
     stateUuid: string,
     env: RootDatabase<Buffer, Buffer>,
     tables: Readonly<Record<Table, Binary>>,
   ) {
     this.#directory = directory;
+    this.#onDamage = onDamage ?? (() => undefined);
     this.stateUuid = stateUuid;
     this.#env = env;
     this.#tables = tables;
   }
 
   getDedup: StateStore['getDedup'] = (key, eventId) => {
-    const stored = this.#get('dedup', bytesOfId(key, eventId));
-    return stored === undefined ? undefined : decodeDedup(stored, key);
+    return this.#read('dedup', bytesOfId(key, eventId), (value) => decodeDedup(value, key));
   };
 
   getProgress: StateStore['getProgress'] = (key) => {
-    const stored = this.#get('progress', bytesOfKey(key));
-    return stored === undefined ? undefined : decodeProgress(stored, key);
+    return this.#read('progress', bytesOfKey(key), (value) => decodeProgress(value, key));
   };
 
   getRow: StateStore['getRow'] = (key) => {
-    const stored = this.#get('row', bytesOfKey(key));
-    return stored === undefined ? undefined : decodeRow(stored, key);
+    return this.#read('row', bytesOfKey(key), (value) => decodeRow(value, key));
   };
 
   getEpoch: StateStore['getEpoch'] = (key, ordinal) => {
-    const stored = this.#get('epoch', bytesOfEpoch(key, ordinal));
-    return stored === undefined ? undefined : decodeEpoch(stored, key);
+    return this.#read('epoch', bytesOfEpoch(key, ordinal), (value) => decodeEpoch(value, key));
   };
 
   checkpointedThrough(): number | undefined {
-    const stored = this.#get('checkpoint', checkpointKey);
-    return stored === undefined ? undefined : decodeCheckpoint(stored);
+    return this.#read('checkpoint', checkpointKey, decodeCheckpoint);
   }
 
   rowKeys: StateStore['rowKeys'] = ({ after, limit }) => {
@@ -182,7 +189,12 @@ class OpenState implements LmdbState {
     for (;;) {
       assert(this.#isOpen, 'the state store is open');
       const page = Array.from(this.#tables.dedup.getRange({ start, end, limit: forgottenMax }));
-      const gone = page.filter(({ value }) => isForgotten(decodeDedup(value, key), which));
+      const gone = page.filter((entry) =>
+        isForgotten(
+          this.#opened('dedup', entry.key, entry.value, (value) => decodeDedup(value, key)),
+          which,
+        ),
+      );
       await this.#transact(() => {
         this.#raiseMark(permit);
         for (const entry of gone) this.#tables.dedup.removeSync(entry.key);
@@ -193,6 +205,17 @@ class OpenState implements LmdbState {
       start = justAfter(last.key);
     }
   };
+
+  /** A key without any progress would count as new: it is set back to the beginning, whatever epoch is met. */
+  async doubtIndex(permit: FencePermit): Promise<void> {
+    const keys = Array.from(this.#tables.progress.getKeys(), (key) => Buffer.from(key));
+    for (let at = 0; at < keys.length; at += forgottenMax)
+      await this.#transact(() => {
+        this.#raiseMark(permit);
+        for (const key of keys.slice(at, at + forgottenMax))
+          this.#put({ table: 'progress', key, value: unreadProgress });
+      });
+  }
 
   async write(permit: FencePermit, writes: readonly StateWrite[]): Promise<void> {
     assert(this.#isOpen, 'the state store is open');
@@ -226,9 +249,32 @@ class OpenState implements LmdbState {
     await this.#env.close();
   }
 
-  #get(table: Table, key: Buffer): Buffer | undefined {
+  #read<T>(table: Table, key: Buffer, decode: (value: Uint8Array) => T): T | undefined {
     assert(this.#isOpen, 'the state store is open');
-    return this.#tables[table].get(key);
+    try {
+      const stored = this.#tables[table].get(key);
+      return stored === undefined ? undefined : this.#opened(table, key, stored, decode);
+    } catch (error) {
+      throw this.#asDamage(table, error);
+    }
+  }
+
+  /** The value behind its checksum. */
+  #opened<T>(table: string, key: Buffer, stored: Buffer, decode: (value: Uint8Array) => T): T {
+    const unsealed = unseal(key, stored);
+    if ('value' in unsealed) return decode(unsealed.value);
+    throw stateCorrupt({ thing: `an entry of ${table}`, reason: unsealed.fault });
+  }
+
+  /** What the library calls damaged is told as such; anything else goes on as it is. */
+  #asDamage(table: Table, error: unknown): unknown {
+    const isDamage = stateCorrupt.is(error) || isDamagedStore(error);
+    if (!isDamage) return error;
+    const told = stateCorrupt.is(error)
+      ? error
+      : stateCorrupt({ thing: `the table ${table}`, reason: messageOf(error) }, error);
+    this.#onDamage(told);
+    return told;
   }
 
   async #transact(step: () => void): Promise<void> {
@@ -281,17 +327,18 @@ class OpenState implements LmdbState {
   /** Stands before the first put, in the same transaction (FEN-406). */
   #raiseMark(permit: FencePermit): void {
     const stored = this.#env.get(markKey);
-    const mark = stored === undefined ? undefined : decodeMark(stored, this.#directory);
+    const mark =
+      stored === undefined
+        ? undefined
+        : this.#opened('guard mark', markKey, stored, (value) =>
+            decodeMark(value, this.#directory),
+          );
     const raised = afterPermit(mark, permit, this.#directory);
-    if (raised !== undefined) this.#env.putSync(markKey, Buffer.from(encodeMark(raised)));
+    if (raised !== undefined) this.#env.putSync(markKey, seal(markKey, encodeMark(raised)));
   }
 
   #put({ table, key, value }: StatePut): void {
     if (value === undefined) this.#tables[table].removeSync(key);
-    else
-      this.#tables[table].putSync(
-        key,
-        Buffer.from(value.buffer, value.byteOffset, value.byteLength),
-      );
+    else this.#tables[table].putSync(key, seal(key, value));
   }
 }

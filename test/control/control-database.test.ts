@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -90,6 +90,20 @@ describe('control database', () => {
       expect(() => openControlDatabase(path, { clock: systemClock })).toThrow(
         expect.objectContaining({ code: 'CONTROL_CORRUPT', disposition: 'corrupt' }),
       );
+    });
+  });
+
+  it('looks at every page before it is used, unless the last stop vouches for it (P7)', async () => {
+    await withTemporaryDirectory(async (root) => {
+      const path = join(root, 'control.db');
+      openControlDatabase(path, { clock: systemClock }).close();
+      const bytes = await readFile(path);
+      await writeFile(path, bytes.fill(0, 4096 * 7, 4096 * 9));
+      expect(() => openControlDatabase(path, { clock: systemClock })).toThrow(
+        expect.objectContaining({ code: 'CONTROL_CORRUPT' }),
+      );
+      expect((await readFile(path)).equals(bytes)).toBe(true);
+      openControlDatabase(path, { clock: systemClock, isAsLeft: true }).close();
     });
   });
 

@@ -2,7 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemChance, systemClock } from '#base';
-import { openEmbeddedGraph, type EmbeddedGraphOptions } from '#graph/embedded';
+import {
+  openEmbeddedGraph,
+  type EmbeddedGraphOptions,
+  type EmbeddedGraphStore,
+} from '#graph/embedded';
 import type { GraphStore } from '#graph';
 import { spillBytes } from '../support/graph-fixtures.ts';
 import type { GraphHarness, GraphPlug } from '../contract/graph/harness.ts';
@@ -11,7 +15,7 @@ import type { GraphHarness, GraphPlug } from '../contract/graph/harness.ts';
 export function openTestGraph(
   path: string,
   options: Partial<EmbeddedGraphOptions> = {},
-): Promise<GraphStore> {
+): Promise<EmbeddedGraphStore> {
   const defaults = { rootId: 'root', spillBytes, clock: systemClock, chance: systemChance };
   return openEmbeddedGraph({ path, ...defaults, ...options });
 }

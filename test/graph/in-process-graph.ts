@@ -35,7 +35,8 @@ export function openInProcessGraph(path = ':memory:'): InProcessGraph {
     newSpillBytes: spillBytes,
     lockWaitMs: 0,
     walBytesMax,
-  };
+    check: 'quick',
+  } as const;
   const { database } = openForWriting(start);
   const writer = new GraphWriter(database);
   return {

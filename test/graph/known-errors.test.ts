@@ -82,6 +82,40 @@ describe('the embedded graph', () => {
     graph.close();
   });
 
+  it('writes nothing more once a read or a write has met damage, and says so; records wait for it (P3, P7)', () =>
+    inFolder(async (path) => {
+      const graph = await openTestGraph(path);
+      await graph.apply(permit, group);
+      expect(graph.damage()).toBeUndefined();
+      await graph.close();
+      const bytes = await readFile(path);
+      // One letter of a stored value: every page is as sound as before.
+      const value = '"text":"xxx';
+      for (let at = bytes.indexOf(value); at >= 0; at = bytes.indexOf(value)) bytes[at] = 0x5b;
+      await writeFile(path, bytes);
+      const opened = await openTestGraph(path, { check: 'full' });
+      const more = [part('s', [[node('s', 's', ['Session'], { more: 1 })]], { first: 2 })];
+      expect(await codeOf(opened.apply(permit, more))).toBe('GRAPH_DAMAGED');
+      const other = [part('t', [[node('t', 't', ['Session'], {})]])];
+      expect(await codeOf(opened.apply(permit, other))).toBe('GRAPH_DAMAGED');
+      expect(opened.damage()).toMatchObject({ code: 'GRAPH_DAMAGED' });
+      await opened.close();
+    }));
+
+  it('looks at the pages of a file that nobody vouches for, and at the indexes of one that was changed', () =>
+    inFolder(async (path) => {
+      const graph = await openTestGraph(path);
+      await graph.apply(permit, [part('s', [[node('s', 'an-id-of-a-node', ['Session'], {})]])]);
+      await graph.close();
+      // The id lies in the table and in an index; changed in one of them the pages are well, and a search by it finds nothing.
+      const bytes = await readFile(path);
+      bytes.write('I', bytes.lastIndexOf('an-id-of-a-node') + 3, 'latin1');
+      await writeFile(path, bytes);
+      await (await openTestGraph(path, { check: 'none' })).close();
+      await (await openTestGraph(path, { check: 'quick' })).close();
+      expect(await codeOf(openTestGraph(path, { check: 'full' }))).toBe('GRAPH_CORRUPT');
+    }));
+
   it('says of a folder that is missing that the graph is away, and of a file that is no database that it is damaged', () =>
     withTemporaryDirectory(async (folder) => {
       expect(await codeOf(openTestGraph(join(folder, 'no', 'graph.db')))).toBe('GRAPH_UNAVAILABLE');
@@ -149,10 +183,10 @@ describe('the embedded graph', () => {
       [1032, 'GRAPH_DENIED'],
       [10, 'GRAPH_UNAVAILABLE'],
       [3338, 'GRAPH_UNAVAILABLE'],
-      [11, 'GRAPH_UNAVAILABLE'],
+      [11, 'GRAPH_DAMAGED'],
       [13, 'GRAPH_UNAVAILABLE'],
       [14, 'GRAPH_UNAVAILABLE'],
-      [26, 'GRAPH_UNAVAILABLE'],
+      [26, 'GRAPH_DAMAGED'],
     ];
     for (const [errcode, code] of codes) {
       const error = Object.assign(new Error('told'), { errcode });

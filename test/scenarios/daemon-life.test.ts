@@ -121,7 +121,7 @@ describe('a root', () => {
 });
 
 describe('a damaged state store', () => {
-  it('SC-052 ends one start in native code; the next one sets it aside, serves, and says so', () =>
+  it('SC-052 ends no start in native code: it is looked at apart, set aside, and the start says so', () =>
     withTemporaryDirectory(async (root) => {
       const first = await startDaemon({ root });
       const bodies = Array.from({ length: 20 }, (_, at) => eventOf(`s${at % 3}`, `e${at}`));
@@ -136,8 +136,6 @@ describe('a damaged state store', () => {
         0,
       );
       await pages.close();
-      const dead = await runDaemonToItsEnd({ root });
-      expect(dead.code).not.toBe(0);
       const second = await startDaemon({ root });
       const { degraded } = await getJson<Status>(second.url, '/v1/status');
       expect(degraded.map(({ code }) => code)).toEqual(['STATE_SET_ASIDE']);

@@ -66,7 +66,7 @@ describe('stored forms of the state', () => {
   it('refuses to open an environment of a newer format', async () => {
     await afterDamage(
       async (put) => {
-        await put(undefined, Buffer.from('\0format'), Buffer.from('{"v":2,"state_uuid":"u"}'));
+        await put(undefined, Buffer.from('\0format'), Buffer.from('{"v":3,"state_uuid":"u"}'));
       },
       async (openState) => {
         await expect(openState()).rejects.toMatchObject({ code: 'FORMAT_TOO_NEW' });

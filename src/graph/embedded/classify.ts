@@ -1,15 +1,15 @@
 import type { MillraceError } from '#base';
-import { graphConflict, graphDenied, graphUnavailable } from '../errors.ts';
+import { graphConflict, graphDamaged, graphDenied, graphUnavailable } from '../errors.ts';
 
 /** SQLite's primary result codes that mean something to a caller; extended ones carry them in their low byte. */
 const conflictCodes: ReadonlySet<number> = new Set([5, 6, 15]);
 const deniedCodes: ReadonlySet<number> = new Set([3, 8, 23]);
-/** Out of memory, I/O error, damaged, full, cannot open, not a database. */
-const unavailableCodes: ReadonlySet<number> = new Set([7, 10, 11, 13, 14, 26]);
+/** Out of memory, I/O error, full, cannot open. */
+const unavailableCodes: ReadonlySet<number> = new Set([7, 10, 13, 14]);
 
 /**
  * A foreign error in our words, by its number, never by its text; undefined where it is neither the store's trouble nor known: a defect. A
- * damaged file counts as away, because no record is to blame and all must wait until it is brought back.
+ * damaged file is to be waited for like one that is away, because no record is to blame.
  */
 export function classifySqliteError(error: unknown): MillraceError | undefined {
   const errcode = errcodeOf(error);
@@ -18,6 +18,7 @@ export function classifySqliteError(error: unknown): MillraceError | undefined {
   const reason = `SQLite ${errcode}: ${error.message}`;
   if (conflictCodes.has(primary)) return graphConflict({ reason }, error);
   if (deniedCodes.has(primary)) return graphDenied({ reason }, error);
+  if (isDamage(error)) return graphDamaged({ reason }, error);
   return unavailableCodes.has(primary) ? graphUnavailable({ reason }, error) : undefined;
 }
 

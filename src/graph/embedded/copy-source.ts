@@ -19,6 +19,7 @@ import type { AppliedRow } from '../store.ts';
 import { digestOf } from './export-lines.ts';
 import { openForReading } from './open-database.ts';
 import { StoredGraph } from './stored-graph.ts';
+import { storedJson } from '../stored-json.ts';
 
 const pageRowsDefault = 2_000;
 
@@ -139,7 +140,7 @@ class PageReader {
       factChanges: some.map((row): FactChange => ({
         about: String(row['session']),
         source: String(row['source']),
-        fact: JSON.parse(String(row['fact'])) as SessionFact,
+        fact: storedJson<SessionFact>(String(row['fact'])),
       })),
     }));
   }
@@ -167,7 +168,7 @@ function edgeOf(row: SqlRow): EdgeChange {
     to: String(row['target']),
     isReplaced: false,
     state: {
-      properties: JSON.parse(String(row['props'])) as Properties,
+      properties: storedJson<Properties>(String(row['props'])),
       occurredAt: typeof time === 'string' ? time : undefined,
     },
   };

@@ -34,7 +34,7 @@ ON CONFLICT (key) DO UPDATE SET root_id = excluded.root_id, position = excluded.
 /** A new graph file; the caller gives it the name of a graph once it is whole. */
 export function openCopyTarget(path: string): CopyTargetGraph {
   const made = { newGraphId: 'copying', newSpillBytes: 1, lockWaitMs: 0 };
-  const { database } = openForWriting({ path, ...made, walBytesMax: copyWalBytes });
+  const { database } = openForWriting({ path, ...made, walBytesMax: copyWalBytes, check: 'quick' });
   return new FileTarget(database);
 }
 

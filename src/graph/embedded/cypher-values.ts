@@ -5,6 +5,7 @@ import {
   type NodeValue,
   type RelationshipValue,
 } from '../cypher/index.ts';
+import { storedJson } from '../stored-json.ts';
 
 /** What a node reads when it is asked for it. */
 export interface NodeReader {
@@ -46,9 +47,7 @@ export class StoredNodeValue implements NodeValue {
   /** Id and workspace are properties too, as in Neo4j. */
   get properties(): CypherMap {
     this.#properties ??= new StoredMap(
-      JSON.parse(this.#given ?? this.#reader.visible(this.nid)) as Readonly<
-        Record<string, unknown>
-      >,
+      storedJson<Readonly<Record<string, unknown>>>(this.#given ?? this.#reader.visible(this.nid)),
       new Map([
         ['node_id', this.id],
         ['workspace', this.workspace],
@@ -93,6 +92,6 @@ export class StoredRelationship implements RelationshipValue {
 }
 
 function entriesOf(text: string): readonly (readonly [string, ReturnType<typeof valueOf>])[] {
-  const properties = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const properties = storedJson<Readonly<Record<string, unknown>>>(text);
   return Object.entries(properties).map(([name, value]) => [name, valueOf(value)]);
 }

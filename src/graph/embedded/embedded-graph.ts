@@ -1,7 +1,7 @@
 import { besideModule, ThreadPort, type Chance, type Clock } from '#base';
 import { fenceLost, type FencePermit } from '#fence';
 import type { Key } from '#record';
-import { graphMismatch, graphUnavailable } from '../errors.ts';
+import { graphDamaged, graphMismatch, graphUnavailable } from '../errors.ts';
 import type { FenceMark } from '../fence-mark.ts';
 import { bindParameters } from '../queries/bind-parameters.ts';
 import type { AnyPart } from '../packed-part.ts';
@@ -21,6 +21,7 @@ import { encodeGroup } from './encode-group.ts';
 import {
   decodeFailure,
   type Failure,
+  type GraphCheck,
   type Opened,
   type ReaderRequest,
   type RowEntry,
@@ -48,6 +49,8 @@ export interface EmbeddedGraphOptions {
   readonly lockWaitMs?: number;
   /** Length at which the write-ahead log is written back; 16 MiB where it is not given, less on a small file system. */
   readonly walBytesMax?: number;
+  /** How much of the file is looked at before anything is built on it; `quick` where it is not given. */
+  readonly check?: GraphCheck;
 }
 
 const queryTimeLimitMsDefault = 5000;
@@ -61,6 +64,8 @@ export async function openEmbeddedGraph(
   const known: { graphId?: string } = {};
   const { path, clock, chance, spillBytes, lockWaitMs = lockWaitMsDefault } = options;
   const newGraphId = chance.uuid();
+  const watch = new DamageWatch(clock);
+  const failures = { unavailable: watch.unavailable, decodeFailure: watch.decodeFailure };
   const writer = new ThreadPort<WriterRequest>({
     source: besideModule(new URL('./writer-thread.ts', import.meta.url), import.meta.url),
     startData: (): WriterStart => ({
@@ -69,6 +74,8 @@ export async function openEmbeddedGraph(
       newSpillBytes: spillBytes,
       lockWaitMs,
       walBytesMax: options.walBytesMax ?? walBytesMaxDefault,
+      // A thread that is started again has written since.
+      check: known.graphId === undefined ? (options.check ?? 'quick') : 'quick',
       ...known,
     }),
     clock,
@@ -86,15 +93,33 @@ export async function openEmbeddedGraph(
       ...failures,
     });
   const threads = { writer, queries: reader(), scans: reader() };
-  const graph = new EmbeddedGraph(options, opened, threads);
+  const graph = new EmbeddedGraph(options, opened, threads, watch);
   if (options.permit !== undefined) await armOrClose(graph, options.permit);
   return graph;
 }
 
-const failures = {
-  unavailable: (reason: string): Error => graphUnavailable({ reason }),
-  decodeFailure: (failure: unknown): Error => decodeFailure(failure as Failure),
-};
+/** What the threads have met; one watch for all of them. */
+class DamageWatch {
+  damage: GraphDamage | undefined;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  readonly unavailable = (reason: string): Error => graphUnavailable({ reason });
+
+  readonly decodeFailure = (failure: unknown): Error => {
+    const error = decodeFailure(failure as Failure);
+    if (graphDamaged.is(error))
+      this.damage ??= {
+        code: error.code,
+        message: error.message,
+        since: new Date(this.#clock.now()).toISOString(),
+      };
+    return error;
+  };
+}
 
 async function armOrClose(graph: GraphStore, permit: FencePermit): Promise<void> {
   try {
@@ -124,6 +149,15 @@ export interface GraphSnapshot {
 /** What only a graph in a file of its own can do. */
 export interface EmbeddedGraphStore extends GraphStore, GraphRemoval {
   snapshot(): Promise<GraphSnapshot>;
+  /** Damage that was met since it was opened, the first of it. */
+  damage(): GraphDamage | undefined;
+}
+
+/** `since` is RFC 3339. */
+export interface GraphDamage {
+  readonly code: string;
+  readonly message: string;
+  readonly since: string;
 }
 
 class EmbeddedGraph implements EmbeddedGraphStore {
@@ -132,7 +166,10 @@ class EmbeddedGraph implements EmbeddedGraphStore {
   readonly #options: EmbeddedGraphOptions;
   readonly #threads: Threads;
 
-  constructor(options: EmbeddedGraphOptions, opened: Opened, threads: Threads) {
+  readonly #watch: DamageWatch;
+
+  constructor(options: EmbeddedGraphOptions, opened: Opened, threads: Threads, watch: DamageWatch) {
+    this.#watch = watch;
     this.graphId = opened.graphId;
     this.spillBytes = opened.spillBytes;
     this.#options = options;
@@ -270,6 +307,10 @@ class EmbeddedGraph implements EmbeddedGraphStore {
     } finally {
       signal.removeEventListener('abort', cancel);
     }
+  }
+
+  damage(): GraphDamage | undefined {
+    return this.#watch.damage;
   }
 
   async probe(): Promise<void> {

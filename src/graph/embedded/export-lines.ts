@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { canonicalJson, type JsonValue } from '#base';
 import { edgeLine, exportedEdgeText, exportedText, nodeLine } from '../canonical.ts';
 import type { GraphDigest, GraphStats } from '../store.ts';
+import { storedJson } from '../stored-json.ts';
 
 /** Text collected before it is hashed or handed on: 256 KiB of UTF-16. */
 const chunkLength = 128 * 1024;
@@ -79,7 +80,7 @@ function* exportLines(database: DatabaseSync): Generator<string> {
   const labelsOf = labelSets(database);
   for (const row of database.prepare(nodesSql).iterate()) {
     const { workspace, id, written, merged, lids } = row as unknown as NodeExport;
-    const stored = written ?? canonicalJson(JSON.parse(merged ?? '{}') as JsonValue);
+    const stored = written ?? canonicalJson(storedJson<JsonValue>(merged ?? '{}'));
     yield nodeLine({ workspace, id, labels: labelsOf(lids), properties: exportedText(stored) });
   }
   for (const row of database.prepare(edgesSql).iterate()) {

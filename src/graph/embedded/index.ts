@@ -7,5 +7,6 @@
  * May call: base, record, fence, the rules of graph. Called by: daemon.
  */
 export * from './embedded-graph.ts';
+export type { GraphCheck } from './wire.ts';
 export { openCopySource } from './copy-source.ts';
 export { openCopyTarget } from './copy-target.ts';

@@ -32,7 +32,7 @@ export function openForWriting(start: WriterStart): {
     start.path,
     (database) => {
       checkForm(database, start.path);
-      checkPages(database, start.path);
+      checkPages(database, start);
       database.exec(writerPragmas);
       database.exec(walPragmas(start.walBytesMax));
       database.exec('BEGIN IMMEDIATE');
@@ -75,13 +75,15 @@ function opening(
 }
 
 /** A larger graph would hold up the start (ING-821): damage of it shows at the first read that meets it. */
-const checkedBytesMax = 64 * 1024 * 1024;
+const checkedBytesMax = { quick: 64 * 1024 * 1024, full: 128 * 1024 * 1024 } as const;
 
 /** Follows every page of a graph that is not large: what is torn, emptied or out of place is found before anything is built on it (P7). */
-function checkPages(database: DatabaseSync, path: string): void {
+function checkPages(database: DatabaseSync, { path, check }: WriterStart): void {
+  if (check === 'none') return;
   const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count']);
-  if (pages * pageBytes > checkedBytesMax) return;
-  const reason = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
+  if (pages * pageBytes > checkedBytesMax[check]) return;
+  const pragma = check === 'quick' ? 'quick_check' : 'integrity_check';
+  const reason = String(database.prepare(`PRAGMA ${pragma}(1)`).get()?.[pragma]);
   if (reason !== 'ok') throw graphCorrupt({ path, reason: reason.replaceAll(/\s+/g, ' ') });
 }
 

@@ -9,6 +9,7 @@ import type { GraphRemovalCounts, RemovedSession, SessionSurvey } from '../remov
 import { objectsIn } from './object-references.ts';
 import type { StoredGraph } from './stored-graph.ts';
 import type { ChangeWriter } from './write-changes.ts';
+import { storedJson } from '../stored-json.ts';
 
 /** Kinds of nodes that other sessions may speak of (ING-615), by the label of each. */
 const spokenOf = {
@@ -154,7 +155,7 @@ class WorkspaceRemoval {
       const facts = lost.get(about) ?? [];
       facts.push({
         source: String(row['source']),
-        fact: JSON.parse(String(row['fact'])) as SessionFact,
+        fact: storedJson<SessionFact>(String(row['fact'])),
       });
       lost.set(about, facts);
     }

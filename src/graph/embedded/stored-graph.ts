@@ -6,6 +6,7 @@ import { derivedEdgeTypes } from '../merge-group.ts';
 import type { Properties, SessionFact } from '../mutation.ts';
 import type { NodeState } from '../node-state.ts';
 import { Dictionary, Owners } from './dictionary.ts';
+import { storedJson } from '../stored-json.ts';
 
 /** The graph as the writer's transaction sees it. */
 export class StoredGraph implements GraphReader {
@@ -53,7 +54,7 @@ export class StoredGraph implements GraphReader {
     if (oid === undefined) return [];
     return this.#facts.all(oid).map((row) => ({
       source: String(row['source']),
-      fact: JSON.parse(String(row['fact'])) as SessionFact,
+      fact: storedJson<SessionFact>(String(row['fact'])),
     }));
   }
 
@@ -138,11 +139,11 @@ export class StoredNode implements NodeState {
   }
 
   get properties(): Properties {
-    this.#properties ??= JSON.parse(this.propsText) as Properties;
+    this.#properties ??= storedJson<Properties>(this.propsText);
     return this.#properties;
   }
 
   get derived(): Properties {
-    return this.derivedText === null ? {} : (JSON.parse(this.derivedText) as Properties);
+    return this.derivedText === null ? {} : storedJson<Properties>(this.derivedText);
   }
 }

@@ -19,6 +19,9 @@ export interface ThreadStart {
   readonly graphId?: string;
 }
 
+/** `none`: the file is known to be as it was left; `quick`: every page; `full`: every index entry as well. Of large files nothing. */
+export type GraphCheck = 'none' | 'quick' | 'full';
+
 export interface WriterStart extends ThreadStart {
   /** For a graph that is made now. */
   readonly newGraphId: string;
@@ -26,6 +29,7 @@ export interface WriterStart extends ThreadStart {
   readonly lockWaitMs: number;
   /** The write-ahead log is written back when it is this long. */
   readonly walBytesMax: number;
+  readonly check: GraphCheck;
 }
 
 /** The first answer of a thread: its database is open. */

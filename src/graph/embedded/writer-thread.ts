@@ -1,8 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert, giveWay, type ThreadReply, type ThreadRequest } from '#base';
+import { graphDamaged } from '../errors.ts';
 import { GraphWriter } from './graph-writer.ts';
 import { openForWriting } from './open-database.ts';
-import { encodeFailure, type WirePart } from './wire.ts';
+import { encodeFailure, type Failure, type WirePart } from './wire.ts';
 import type { WriterRequest, WriterStart } from './wire.ts';
 
 /** The writer's thread: one request after another, in the order in which they came. */
@@ -46,12 +47,17 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
+/** From the first damage on nothing is written: what is built on a broken page is broken too. */
 function serve(writer: GraphWriter): void {
+  let damage: Failure | undefined;
   port?.on('message', ({ id, request }: ThreadRequest<WriterRequest>) => {
     try {
-      reply({ id, result: answer(writer, request) });
+      if (damage !== undefined && request.kind !== 'close') reply({ id, failure: damage });
+      else reply({ id, result: answer(writer, request) });
     } catch (error) {
-      reply({ id, failure: encodeFailure(error) });
+      const failure = encodeFailure(error);
+      if (failure.code === graphDamaged.code) damage = failure;
+      reply({ id, failure });
     }
     if (request.kind === 'close') port?.close();
   });

@@ -53,13 +53,8 @@ export function kindOf(path: string): string {
   return `${top}/${name.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '#').replaceAll(/\d+/g, '#')}`;
 }
 
-/** LMDB and SQLite keep no checksum per page, so a bit that is flipped inside of a value shows to nobody (docs/promises.md). */
-const withoutChecksums = /(graph\.db|data\.mdb)$/;
-const inside: readonly Harm[] = ['flip', 'nul-run'];
-
-function canMeet(harm: Harm, { path, bytes, hasOlder }: Target): boolean {
+function canMeet(harm: Harm, { bytes, hasOlder }: Target): boolean {
   if (harm === 'older-copy') return hasOlder;
-  if (withoutChecksums.test(path) && inside.includes(harm)) return false;
   return bytes > 0 || harm === 'missing' || harm === 'garbage-behind';
 }
 
