@@ -1,18 +1,29 @@
+import type { Clock } from '#base';
 import { cursorFold, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
 import type { GraphStore } from '#graph';
 import type { KeyRepair } from '#ops';
-import type { AppliedMark, ClearMode, LogRepair } from '#queue';
+import {
+  resetRefused,
+  type AppliedMark,
+  type ClearMode,
+  type LogRepair,
+  type ResetOrder,
+  type ResetReport,
+} from '#queue';
 import type { Key } from '#record';
 
 export interface KeyRepairNeeds {
   readonly logs: LogRepair;
-  readonly graph: Pick<GraphStore, 'armKeys' | 'spillBytes'>;
+  readonly graph: Pick<GraphStore, 'adopt' | 'armKeys' | 'spillBytes'>;
   readonly permit: FencePermit;
   readonly rootId: string;
-  readonly drain: Pick<Drain, 'resume'>;
+  readonly drain: Pick<Drain, 'pause' | 'resume'>;
+  readonly clock: Clock;
 }
 
+/** A batch is folded and applied within this; a graph that is away takes no replay. */
+const borderMsMax = 30_000;
 /** Ways out that pass what the graph may hold already: queue and graph must go on knowing each other by it (ING-541). */
 const passing: ReadonlySet<ClearMode> = new Set(['skip-to-end', 'pass-over']);
 
@@ -31,12 +42,40 @@ export function createKeyRepair(needs: KeyRepairNeeds): KeyRepair {
       return report;
     },
     async reset(key, order) {
-      const report = await logs.resetOffset(key, order);
+      const report = await replay(needs, key, order);
       drain.resume(key);
       return report;
     },
     resume: (key) => drain.resume(key),
   };
+}
+
+/**
+ * Queue first, then the graph's row, while no transaction runs: what is folded again must not be left out as known (ING-539). Cut off between the two,
+ * the graph is merely ahead of the log, and the same is done again.
+ */
+async function replay(
+  { logs, graph, permit, rootId, drain, clock }: KeyRepairNeeds,
+  key: Key,
+  order: ResetOrder,
+): Promise<ResetReport> {
+  const late = new AbortController();
+  const timer = clock.after(borderMsMax, () =>
+    late.abort(resetRefused({ key, reason: 'the drain came to no border' })),
+  );
+  try {
+    const letGo = await drain.pause(late.signal);
+    try {
+      const report = await logs.resetOffset(key, order);
+      const { applied } = report;
+      await graph.adopt(permit, new Map([[key, applied && { ...applied, rootId }]]));
+      return report;
+    } finally {
+      letGo();
+    }
+  } finally {
+    timer.cancel();
+  }
 }
 
 async function rowOf(

@@ -176,7 +176,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
     tokens,
     removal,
     retention,
-    repair: createKeyRepair({ logs, graph, permit, rootId, drain }),
+    repair: createKeyRepair({ logs, graph, permit, rootId, drain, clock }),
     clock,
     startedMs: clock.monotonic(),
     versions: versionsOf(options.version, queue.protocolVersion),

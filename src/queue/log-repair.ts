@@ -143,6 +143,8 @@ export interface ResetReport {
   /** Where the drain begins again, and where it stood. */
   readonly committed: Position;
   readonly before: Position;
+  /** The last record that the graph shall hold before the drain begins again; null where that is none. */
+  readonly applied: AppliedMark | null;
   readonly pending: number;
 }
 

@@ -48,6 +48,24 @@ const cases: readonly Case[] = [
     fates: ['stopped', 'told'],
   },
   { what: 'the graph', path: /graph\.db$/, harms: ['garbage', 'cut'], fates: ['refused'] },
+  {
+    what: 'a page of the state store',
+    path: /data\.mdb$/,
+    harms: ['flip', 'nul-run'],
+    fates: ['told', 'whole'],
+  },
+  {
+    what: 'a page of the graph',
+    path: /graph\.db$/,
+    harms: ['nul-run'],
+    fates: ['refused', 'told', 'whole', 'unseen'],
+  },
+  {
+    what: 'a page of the control database',
+    path: /control\.db$/,
+    harms: ['flip', 'nul-run'],
+    fates: ['refused', 'whole'],
+  },
   { what: 'the marker of the root', path: /^root\.json$/, harms: ['flip'], fates: ['refused'] },
 ];
 

@@ -1,3 +1,4 @@
+import { systemClock } from '#base';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cursorFold } from '#drain';
 import { emptyCursor } from '#record';
@@ -40,10 +41,15 @@ async function stage(damage: (place: Place) => Promise<void>): Promise<Stage> {
   const resumed: string[] = [];
   const repair = createKeyRepair({
     logs: queue,
-    graph: { spillBytes: 32 * 1024, armKeys: async () => new Map([[key, null]]) },
+    graph: {
+      spillBytes: 32 * 1024,
+      armKeys: async () => new Map([[key, null]]),
+      adopt: async () => undefined,
+    },
+    clock: systemClock,
     permit: undefined as never,
     rootId: 'root',
-    drain: { resume: (one) => resumed.push(one) },
+    drain: { resume: (one) => resumed.push(one), pause: async () => () => undefined },
   });
   const fixture = await openOps({ isStarted: false, context: { queue, ledger: queue, repair } });
   open.push({ place, fixture });

@@ -1,4 +1,5 @@
 import {
+  type AppliedMark,
   type KeyGuard,
   type ResetOrder,
   type ResetReport,
@@ -7,14 +8,17 @@ import {
 } from '#queue';
 import type { Key } from '#record';
 import type { Engine } from '../engine.ts';
-import { pendingRecords, positionOf } from '../session/key-state.ts';
+import { type KeyState, pendingRecords, positionOf } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';
 import { asRetry } from '../with-state.ts';
 import { assertWriter } from '../writer.ts';
 import { planReset, setBack } from './set-back.ts';
 import { settleInFlight } from './set-position.ts';
 
-/** W8 for an operator (`queue replay`): the key is drained again from where its log begins, with the cursor of that place (ING-219). */
+/**
+ * W8 for an operator (`queue replay`): the key is drained again from where its log begins, with the cursor of that place (ING-219). What commits relied on
+ * the graph to hold is forgotten too, so that the caller may tell all of it to the graph again.
+ */
 export function resetOffset(engine: Engine, key: Key, order: ResetOrder): Promise<ResetReport> {
   return engine.locks.with(
     key,
@@ -22,6 +26,12 @@ export function resetOffset(engine: Engine, key: Key, order: ResetOrder): Promis
     undefined,
     'reset',
   );
+}
+
+/** What the graph holds of what the log has lost; null where it has lost nothing that was applied. The first versions did not say where that was. */
+function appliedBefore({ before, applied }: KeyState): AppliedMark | null {
+  if (before === null) return null;
+  return before.position === null ? applied : { position: before.position, sha256: before.sha256 };
 }
 
 async function resetUnder(
@@ -40,12 +50,16 @@ async function resetUnder(
   const before = positionOf(state, state.committed);
   const plan = await planReset(engine, state);
   if ('refusal' in plan) throw resetRefused({ key, reason: plan.refusal });
-  if (state.committed !== state.base) await setBack(engine, state, plan.cursor, order, 'replay');
+  const { cursor } = plan;
+  const applied = appliedBefore(state);
+  if (state.committed !== state.base)
+    await setBack(engine, state, { cursor, applied }, order, 'replay');
   return {
     key,
     operationId: order.operationId,
     committed: positionOf(state, state.committed),
     before,
+    applied,
     pending: pendingRecords(state),
   };
 }

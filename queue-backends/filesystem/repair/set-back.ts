@@ -1,4 +1,4 @@
-import type { ResetOrder } from '#queue';
+import type { AppliedMark, ResetOrder } from '#queue';
 import { type Cursor, emptyCursor } from '#record';
 import type { Engine } from '../engine.ts';
 import { frameKinds } from '../journal/frame.ts';
@@ -29,11 +29,17 @@ export async function planReset(
   return { cursor: cursor ?? emptyCursor() };
 }
 
+/** Where a key is set back to: the cursor of its log's beginning, and the last record that the graph is relied on to hold. */
+export interface SetBack {
+  readonly cursor: Cursor;
+  readonly applied: AppliedMark | null;
+}
+
 /** Writes the RESET. The replaced record stays beside the new one. */
 export async function setBack(
   engine: Engine,
   state: KeyState,
-  cursor: Cursor,
+  { cursor, applied }: SetBack,
   order: ResetOrder,
   mode: PositionMode,
 ): Promise<void> {
@@ -42,7 +48,7 @@ export async function setBack(
   const at: Standing = {
     offset: state.base,
     cursor,
-    applied: state.applied,
+    applied,
     seq: state.seq,
     isOfBooks: false,
   };
@@ -53,7 +59,7 @@ export async function setBack(
     after: state.base,
     seq: state.seq + 1,
     cursor,
-    applied: state.applied,
+    applied,
     end: state.end,
     ...(await booksAfter(engine, state, dead, move)),
   });
@@ -76,7 +82,8 @@ export async function stopKey(engine: Engine, state: KeyState, fault: Fault): Pr
   if (cursor === undefined) return quarantineKey(engine, state, fault);
   const operationId = engine.options.chance.uuid();
   const by = `millrace: ${fault.code}`;
-  await setBack(engine, state, cursor, { by, operationId }, 'auto');
+  const { applied } = state;
+  await setBack(engine, state, { cursor, applied }, { by, operationId }, 'auto');
 }
 
 async function resetCursor(

@@ -18,8 +18,11 @@ export interface Meeting {
   readonly clock: Clock;
 }
 
-/** `whole`: as if nothing had been; `refused`: no daemon until the file is right; `stopped`: sessions wait for a way out; `told`: less is there, and it is said. */
-export type Fate = 'whole' | 'refused' | 'stopped' | 'told' | 'broken';
+/**
+ * `whole`: as if nothing had been; `refused`: no daemon until the file is right; `stopped`: sessions wait for a way out; `told`: less is there, and it is said;
+ * `unseen`: a letter was changed inside of a value of SQLite after a kill, which nobody can see (docs/promises.md).
+ */
+export type Fate = 'whole' | 'refused' | 'stopped' | 'told' | 'unseen' | 'broken';
 
 export interface Met {
   readonly fate: Fate;
@@ -83,15 +86,27 @@ async function meetDaemon(meeting: Meeting, daemon: ChildDaemon): Promise<Met> {
     stopped: view.stopped,
     words: `${daemon.output()}\n${view.degraded.join('\n')}`,
   });
-  const faults = [...faultsOf(damage.path, view, victim.view, told())];
-  const changed = changedSessions(view, victim.view);
-  const fate: Fate = view.stopped.size > 0 ? 'stopped' : changed.length > 0 ? 'told' : 'whole';
+  const found = faultsOf(damage.path, view, victim.view, told());
+  const isUnseen = found.length > 0 && isBlindTo(meeting);
+  const faults = isUnseen ? [] : [...found];
+  const fate = isUnseen ? 'unseen' : fateOf(view, victim.view);
   const ways = [...(await takeWays(daemon, view, faults))];
   const cleared = await settled(daemon, clock);
   checkCleared(cleared, faults);
   const excused = isRootLoss(told()) ? victimSessions : changedSessions(cleared, victim.view);
   ways.push(...(await checkGoesOn(meeting, daemon, excused, faults)));
   return { fate, faults, ways };
+}
+
+function fateOf(view: RootView, expected: RootView): Fate {
+  if (view.stopped.size > 0) return 'stopped';
+  return changedSessions(view, expected).length > 0 ? 'told' : 'whole';
+}
+
+/** What a stop in order has left is known by its SHA-256; after a kill a database is known by its pages alone. */
+function isBlindTo({ damage: { path, harm }, from, victim }: Meeting): boolean {
+  const isInside = harm === 'flip' || harm === 'nul-run';
+  return isInside && from === victim.killed && path === 'graph/graph.db';
 }
 
 /** A store of the whole root is an older copy or a new one, and that is told: what it does not know can't be held against any session. */
