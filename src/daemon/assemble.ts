@@ -45,7 +45,7 @@ import {
 } from '#queue-backends/filesystem';
 import type { Key } from '#record';
 import type { BoundRoot, LeftVerdict, LeftVerdicts } from '#roots';
-import { openGuardedState, type LmdbState, type StateLoss } from '#state';
+import { openGuardedState, type GuardedState, type LmdbState, type StateLoss } from '#state';
 import { noteChangedStores } from './changed-stores.ts';
 import type { Closers } from './closers.ts';
 import { keepMetGraph, neo4jSettings, readMetGraph } from './neo4j-settings.ts';
@@ -120,16 +120,7 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
   const { config, root, permit, disk, names, clock, chance } = needs;
   const { layout, marker } = root;
   const rootId = marker.storageRootId;
-  const directory = layout.state;
-  const guarded = await openGuardedState({
-    directory,
-    permit,
-    chance,
-    disk,
-    clock,
-    names,
-    left: needs.left.state,
-  });
+  const guarded = await openState(needs);
   const { state } = guarded;
   closers.add('state', () => state.close());
   const objects = watchedObjects(
@@ -191,6 +182,19 @@ export async function openStores(needs: StoreNeeds, closers: Closers): Promise<S
 /** Loaded by those who have such a server: the driver is an eighth of what a start takes. */
 function neo4jStore(): Promise<typeof Neo4jStore> {
   return import('#graph/neo4j');
+}
+
+function openState({
+  root,
+  permit,
+  chance,
+  disk,
+  clock,
+  names,
+  left,
+}: StoreNeeds): Promise<GuardedState> {
+  const directory = root.layout.state;
+  return openGuardedState({ directory, permit, chance, disk, clock, names, left: left.state });
 }
 
 interface OpenedGraphStore {
