@@ -12,5 +12,5 @@ const passed =
   (figures['start_ratio'] ?? Infinity) <= 1.5 &&
   (figures['resident_mib_more'] ?? Infinity) <= 150 &&
   (figures['idle_cpu_percent_many'] ?? Infinity) <= 1;
-process.stdout.write(`${JSON.stringify({ name: 'big root', figures, passed })}\n`);
+process.stdout.write(`${JSON.stringify({ passed, counts: figures })}\n`);
 process.exitCode = passed ? 0 : 1;

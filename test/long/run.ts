@@ -60,10 +60,20 @@ function suite(file: string, environment: Readonly<Record<string, string>>): Out
   return { passed: status === 0, counts: environment };
 }
 
+/** A script whose last line is its outcome. */
 function script(...order: readonly string[]): Outcome {
-  const { status } = spawnSync(process.execPath, order, { cwd: repository, stdio: 'inherit' });
-  return { passed: status === 0 };
+  const { status, stdout } = spawnSync(process.execPath, order, {
+    cwd: repository,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    maxBuffer: outputBytesMax,
+  });
+  const last = stdout.trimEnd().split('\n').at(-1) ?? '';
+  if (!last.startsWith('{')) return { passed: false };
+  return { ...(JSON.parse(last) as Outcome), passed: status === 0 };
 }
+
+const smallRecordBytes = 200;
 
 const parts: readonly Part[] = [
   { name: 'kills', run: () => lab('kill', '--rounds', scaled(2000), '--seed', '1') },
@@ -83,6 +93,17 @@ const parts: readonly Part[] = [
   {
     name: 'a backlog of 2 GiB under 512 MiB',
     run: () => script('test/long/large-backlog.ts', '--mib', scaled(2048)),
+  },
+  {
+    name: 'a backlog of 10,000,000 records under 512 MiB',
+    run: () =>
+      script(
+        'test/long/large-backlog.ts',
+        '--mib',
+        scaled((10_000_000 * smallRecordBytes) / 2 ** 20),
+        '--record-bytes',
+        String(smallRecordBytes),
+      ),
   },
 ];
 
