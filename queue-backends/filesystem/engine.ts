@@ -8,6 +8,7 @@ import type { Filler } from './session/filler.ts';
 import type { DedupIndexer } from './append/dedup-indexer.ts';
 import type { Journal } from './journal/journal.ts';
 import { type KeyState, isEnding } from './session/key-state.ts';
+import type { LetteredKeys } from './lettered-keys.ts';
 import type { DeadKeys } from './dead-keys.ts';
 import type { KeyNames } from './key-names.ts';
 import type { OffsetRecords } from './session/offset-record.ts';
@@ -80,6 +81,7 @@ export interface Engine {
   readonly table: StateTable;
   readonly names: KeyNames;
   readonly deadKeys: DeadKeys;
+  readonly letteredKeys: LetteredKeys;
   readonly files: SessionFiles;
   readonly filler: Filler;
   readonly records: OffsetRecords;

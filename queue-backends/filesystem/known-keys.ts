@@ -117,5 +117,6 @@ async function candidates(
     return [
       ...new Set((['plain', 'hashed'] as const).map((form) => encodeKey(workspace, session, form))),
     ].toSorted();
-  return state === 'dead' ? engine.deadKeys.sorted(engine) : engine.names.sorted(engine);
+  if (state === 'dead') return engine.deadKeys.sorted(engine);
+  return state === 'lettered' ? engine.letteredKeys.sorted(engine) : engine.names.sorted(engine);
 }

@@ -34,6 +34,7 @@ import { createGraphBond } from './graph-bond.ts';
 import { frameKinds } from './journal/frame.ts';
 import { Journal } from './journal/journal.ts';
 import { DeadKeys } from './dead-keys.ts';
+import { LetteredKeys } from './lettered-keys.ts';
 import { KeyNames } from './key-names.ts';
 import { createLedger } from './ledger.ts';
 import { createKeeping } from './lifecycle/keeping.ts';
@@ -205,6 +206,7 @@ function createEngine(
     table: new StateTable(),
     names: new KeyNames(),
     deadKeys: new DeadKeys(),
+    letteredKeys: new LetteredKeys(),
     files,
     filler: new Filler({
       clock,

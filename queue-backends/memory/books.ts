@@ -65,6 +65,7 @@ export function listStatus(engine: Engine, page: Page): readonly KeyStatus[] {
     (page.workspace === undefined || stored.workspace === page.workspace) &&
     (page.state !== 'active' || pendingCount(stored) > 0) &&
     (page.state !== 'dead' || stored.totals.dead > 0) &&
+    (page.state !== 'lettered' || stored.letters.size > 0) &&
     (page.state !== 'quarantined' || stored.quarantine !== null);
   return [...engine.store.keys.values()]
     .filter(isWanted)

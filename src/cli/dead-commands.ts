@@ -221,6 +221,10 @@ function addDiscard(dead: Command, run: Runner): void {
   const command = withLetterOptions(dead.command('discard [ids...]'))
     .description('give dead letters up for good; without --yes it only shows what it would touch')
     .option('--yes', 'really discard what was shown')
+    .option(
+      '--confirm <key>',
+      'what the dry run gave: these letters and no other, else it is refused; stands for --yes',
+    )
     .option('--reason <text>', 'kept in the audit')
     .option(...keyOption);
   withExamples(
@@ -233,11 +237,12 @@ function addDiscard(dead: Command, run: Runner): void {
     const [only] = args;
     const named = only !== undefined && args.length === 1 ? { id: only } : undefined;
     const selection = { ...letterInput(options), ...(named ?? selectionOf(options, args)) };
-    const isDone = options['yes'] === true;
+    const given = options['confirm'];
+    const isDone = options['yes'] === true || given !== undefined;
     const input = { ...selection, reason: options['reason'] };
     // A script that names its act repeats it as it was; what it touches was looked at before.
-    let confirm: unknown = 'all';
-    if (!isDone || options['idempotencyKey'] === undefined) {
+    let confirm: unknown = given ?? 'all';
+    if (given === undefined && (!isDone || options['idempotencyKey'] === undefined)) {
       const shown = await act(context, 'dead discard', { ...input, dry_run: true }, {});
       confirm = shown['confirm'];
       if (!isDone) {

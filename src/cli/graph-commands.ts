@@ -1,4 +1,4 @@
-import { facts, plainText, table } from './print.ts';
+import { facts, plainText, resultTable } from './print.ts';
 import { count, jsonParameters, parameters, rowsOf, type VerbCommand } from './verb-command.ts';
 
 /** What is asked of the graph, and done to it. */
@@ -23,7 +23,7 @@ export const graphCommands: readonly VerbCommand[] = [
       const rows = (answer['rows'] ?? []) as readonly (readonly unknown[])[];
       return rows.length === 0
         ? 'no rows'
-        : table((answer['columns'] ?? []) as readonly string[], rows);
+        : resultTable((answer['columns'] ?? []) as readonly string[], rows);
     },
   },
   {
@@ -48,7 +48,7 @@ export const graphCommands: readonly VerbCommand[] = [
     render: (answer) => {
       const rows = (answer['rows'] ?? []) as readonly (readonly unknown[])[];
       if (rows.length === 0) return 'no rows';
-      const text = table((answer['columns'] ?? []) as readonly string[], rows);
+      const text = resultTable((answer['columns'] ?? []) as readonly string[], rows);
       return answer['has_more'] === true ? `${text}\nmore rows: give a higher --limit` : text;
     },
   },

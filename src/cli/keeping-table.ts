@@ -35,17 +35,23 @@ function limitOf(options: Row): { limit?: number } {
 }
 
 function isDryRun(options: Row): boolean {
-  return options['yes'] !== true || options['dryRun'] === true;
+  const isConfirmed = options['yes'] === true || options['confirm'] !== undefined;
+  return !isConfirmed || options['dryRun'] === true;
 }
 
 function wouldGo(answer: Row): string {
-  return answer['dry_run'] === true ? 'would go (say --yes):' : 'gone:';
+  if (answer['dry_run'] !== true) return 'gone:';
+  return `would go (say --yes, or --confirm ${plainText(answer['confirm'])} for this and nothing else):`;
 }
 
 function hasMore(answer: Row): string {
   return answer['has_more'] === true ? 'there are more: run it again, or raise --limit' : '';
 }
 
+const confirmOption = [
+  '--confirm <key>',
+  'what the dry run gave: this goes and nothing else, else it is refused; stands for --yes',
+] as const;
 const dryRunOption = ['--dry-run', 'only show what would go, as without --yes'] as const;
 
 /** What goes for good, and what gives disk back. */
@@ -61,6 +67,7 @@ export const keepingCommands: readonly VerbCommand[] = [
       ['--limit <n>', 'at most so many (default: 100)'],
       dryRunOption,
       ['--yes', 'really delete'],
+      confirmOption,
     ],
     isDestructive: true,
     hasDryRun: true,
@@ -73,6 +80,7 @@ export const keepingCommands: readonly VerbCommand[] = [
       older_than_ms: olderThan(options),
       workspace: options['workspace'],
       ...limitOf(options),
+      confirm: options['confirm'],
       dry_run: isDryRun(options),
     }),
     render: (answer) =>
@@ -100,6 +108,7 @@ export const keepingCommands: readonly VerbCommand[] = [
       ['--with-sub-sessions', 'those below it as well'],
       dryRunOption,
       ['--yes', 'really delete'],
+      confirmOption,
     ],
     isDestructive: true,
     hasDryRun: true,
@@ -112,11 +121,14 @@ export const keepingCommands: readonly VerbCommand[] = [
       session: args[0],
       workspace: options['workspace'],
       ...(options['withSubSessions'] === true ? { with_sub_sessions: true } : {}),
+      confirm: options['confirm'],
       dry_run: isDryRun(options),
     }),
     render: (answer) =>
       [
-        wouldGo(answer),
+        answer['deleted_before'] === null
+          ? wouldGo(answer)
+          : `it is gone already, by the act of ${plainText(answer['deleted_before'])}:`,
         rowsOf(answer, 'sessions', [
           'workspace',
           'session_id',
@@ -161,6 +173,7 @@ export const keepingCommands: readonly VerbCommand[] = [
       ['--limit <n>', 'at most so many (default: 1000)'],
       dryRunOption,
       ['--yes', 'really let go'],
+      confirmOption,
     ],
     isDestructive: true,
     hasDryRun: true,
@@ -175,6 +188,7 @@ export const keepingCommands: readonly VerbCommand[] = [
       max_age_ms: ageOf(options),
       max_bytes: sizeOf(options),
       ...limitOf(options),
+      confirm: options['confirm'],
       dry_run: isDryRun(options),
     }),
     render: (answer) =>

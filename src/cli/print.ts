@@ -55,8 +55,25 @@ export function consolePrinter(): Printer {
   };
 }
 
+/** What somebody has asked for by name keeps that name; our own columns have headings. */
+export function resultTable(
+  names: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): string {
+  return aligned(names, names, rows);
+}
+
 /** A table with aligned columns; numbers to the right. */
 export function table(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const headings = columns.map((column) => column.toUpperCase());
+  return aligned(columns, headings, rows);
+}
+
+function aligned(
+  columns: readonly string[],
+  headings: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): string {
   const cells = rows.map((row) =>
     row.map((cell, at) =>
       cellText(cell, at === columns.length - 1 ? lastCharactersMax : cellCharactersMax),
@@ -75,7 +92,7 @@ export function table(columns: readonly string[], rows: readonly (readonly unkno
       )
       .join('  ')
       .trimEnd();
-  return [line(columns.map((column) => column.toUpperCase())), ...cells.map(line)].join('\n');
+  return [line(headings), ...cells.map(line)].join('\n');
 }
 
 const cellCharactersMax = 80;

@@ -11,6 +11,7 @@ import {
 import { daemonUnreachable, usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
 import { runTokensOffline } from './offline-tokens.ts';
+import { plainText } from './print.ts';
 import { findRoute } from './verb-route.ts';
 import type { Row, VerbCommand } from './verb-command.ts';
 import { verbCommands } from './verb-table.ts';
@@ -74,7 +75,7 @@ async function callVerb(
   options: Row,
   args: readonly string[],
 ): Promise<number> {
-  checkConsent(spec, options);
+  checkConsent(spec, options, args);
   const verb = typeof spec.verb === 'string' ? spec.verb : spec.verb(args, options);
   const input = spec.input?.(options, args) ?? {};
   const answer = (await callOrRunOffline(verb, context, options, input)) as Row;
@@ -108,7 +109,14 @@ async function callOrRunOffline(
 }
 
 /** Destructive verbs without a dry run of their own ask for --yes (ING-923). */
-function checkConsent(spec: VerbCommand, options: Row): void {
-  if (spec.isDestructive !== true || options['yes'] === true || spec.hasDryRun === true) return;
-  throw usage({ problem: `"${spec.words}" cannot be undone: say --yes` });
+function checkConsent(spec: VerbCommand, options: Row, args: readonly string[]): void {
+  if (spec.isDestructive !== true || spec.hasDryRun === true) return;
+  const { yes, confirm } = options;
+  const [name = ''] = args;
+  if (confirm !== undefined && confirm !== name)
+    throw usage({ problem: `--confirm ${plainText(confirm)} is not ${name}: nothing was done` });
+  if (yes === true || confirm !== undefined) return;
+  throw usage({
+    problem: `"${spec.words}" cannot be undone: say --yes, or --confirm ${name === '' ? 'KEY' : name}`,
+  });
 }

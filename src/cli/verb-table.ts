@@ -135,7 +135,11 @@ const tokenCommands: readonly VerbCommand[] = [
     verb: 'tokens revoke',
     words: 'tokens revoke <name>',
     summary: 'refuse a token from now on',
-    options: [['--yes', 'really revoke'], withoutOperator],
+    options: [
+      ['--yes', 'really revoke'],
+      ['--confirm <name>', 'the name once more; stands for --yes'],
+      withoutOperator,
+    ],
     isDestructive: true,
     isAct: true,
     examples: ['millrace tokens revoke agents --yes'],

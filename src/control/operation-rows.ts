@@ -8,6 +8,7 @@ import {
   findKeySql,
   interruptRunsSql,
   keepKeySql,
+  lastRunSql,
   listRunsSql,
   operationKeyHours,
   pruneRunsSql,
@@ -33,6 +34,7 @@ export function operationsOver(
   const find = database.prepare(findKeySql);
   const interrupt = database.prepare(interruptRunsSql);
   const list = database.prepare(listRunsSql);
+  const last = database.prepare(lastRunSql);
   const begin = beginOver(database, clock, bounds);
   const end = endOver(database, clock);
   const transact = <T>(fn: () => T): T => classified(path, () => inTransaction(database, fn));
@@ -42,6 +44,11 @@ export function operationsOver(
     begin: (order) => transact(() => begin(order)),
     end: (ending) => transact(() => end(ending)),
     interrupt: () => classified(path, () => Number(interrupt.run().changes)),
+    last: ({ verb, member, value }) =>
+      classified(path, () => {
+        const row = last.get(verb, member, value);
+        return row === undefined ? undefined : auditRowOf(row);
+      }),
     list: ({ limit, before = Number.MAX_SAFE_INTEGER }) =>
       classified(path, () => list.all(before, limit).map(auditRowOf)),
   };

@@ -55,6 +55,13 @@ export interface AuditRow {
 }
 
 /** Acts of operators, durable before they begin. */
+/** Names runs by what was asked for. */
+export interface RunWith {
+  readonly verb: string;
+  readonly member: string;
+  readonly value: string;
+}
+
 export interface OperationRows {
   find(verb: string, principal: string, key: string): KnownOperation | undefined;
   /** Writes down that an act begins; undefined, and nothing written, when more keys are kept than there is room for. */
@@ -62,6 +69,8 @@ export interface OperationRows {
   end(end: OperationEnd): void;
   /** Marks runs that a former process began and never ended; returns how many. */
   interrupt(): number;
+  /** The last run of a verb that was done or cut off, and no dry run, with this member of its input. */
+  last(which: RunWith): AuditRow | undefined;
   /** Newest first, before run `before` where it is given. */
   list(page: { readonly limit: number; readonly before?: number }): readonly AuditRow[];
 }
@@ -114,3 +123,9 @@ export const interruptRunsSql = "UPDATE audit SET outcome = 'INTERRUPTED' WHERE 
 export const listRunsSql = `
 SELECT run, operation_id, verb, principal, input, outcome, count, began_at, ended_at FROM audit
 WHERE run < ? ORDER BY run DESC LIMIT ?`;
+
+export const lastRunSql = `
+SELECT run, operation_id, verb, principal, input, outcome, count, began_at, ended_at FROM audit
+WHERE verb = ? AND json_extract(input, '$.' || ?) = ? AND outcome IN ('done', 'INTERRUPTED')
+  AND coalesce(json_extract(input, '$.dry_run'), 0) = 0
+ORDER BY run DESC LIMIT 1`;

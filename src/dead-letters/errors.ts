@@ -47,7 +47,7 @@ export const selectionChanged: ErrorFactory<{ count: number }> = defineError(
   'SELECTION_CHANGED',
   'reject',
   ({ count }) =>
-    `the letters that this names are others than in the dry run, ${count} by now: nothing was done, look at them again`,
+    `what this names is other than what the dry run has shown, ${count} by now: nothing was done, look at it again`,
 );
 
 export const selectionTooLarge: ErrorFactory<{ max: number }> = defineError(

@@ -95,7 +95,7 @@ export class LetterSource {
       ...(afterKey === undefined ? {} : { afterKey }),
       ...(session === undefined ? {} : { session }),
       ...(workspace === undefined ? {} : { workspace }),
-      ...(withRetired === true ? {} : { state: 'dead' }),
+      state: withRetired === true ? 'lettered' : 'dead',
     });
   }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { AuditRow } from '#control';
+import { newestFirst, newestPage, tokenBehind } from './newest-first.ts';
 import { requireAllWorkspaces } from './session-lookup.ts';
 import { type Verb, defineVerb } from './verb.ts';
 
@@ -35,13 +36,7 @@ export const auditListVerb: Verb = defineVerb({
   summary: 'acts of operators, newest first: who did what, and what came of it',
   effect: 'read',
   scope: 'ops:read',
-  input: Type.Object(
-    {
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-      page_token: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
-    },
-    { additionalProperties: false },
-  ),
+  input: Type.Object(newestFirst, { additionalProperties: false }),
   output: Type.Object({
     audit: Type.Array(auditRow),
     next_page_token: Type.Optional(Type.String()),
@@ -49,13 +44,11 @@ export const auditListVerb: Verb = defineVerb({
   http: { method: 'GET', path: '/v1/audit' },
   async run(context, input, caller) {
     requireAllWorkspaces(caller, 'the audit');
-    const { limit = 100, page_token: token } = input;
-    const before = token === undefined ? {} : { before: Number(token) };
-    const rows = context.operations.audit({ limit, ...before });
-    const last = rows.length < limit ? undefined : rows.at(-1);
+    const page = newestPage(input);
+    const rows = context.operations.audit(page);
     return {
       audit: rows.map(rowOf),
-      ...(last === undefined ? {} : { next_page_token: String(last.run) }),
+      ...tokenBehind(rows, page, ({ run }) => run),
     };
   },
 });

@@ -2,6 +2,7 @@ import { Type, type TUnsafe } from 'typebox';
 import type { JobItem } from '#control';
 import { jobUnknown, type JobView } from '#dead-letters';
 import { parseKey, type Key } from '#record';
+import { newestFirst, newestPage, tokenBehind } from './newest-first.ts';
 import type { OpsContext } from './ops-context.ts';
 import { type Caller, type Verb, defineVerb } from './verb.ts';
 
@@ -87,26 +88,19 @@ export const jobsListVerb: Verb = defineVerb({
   summary: 'acts on many dead letters, newest first: how far each is',
   effect: 'read',
   scope: 'ops:read',
-  input: Type.Object(
-    {
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-      page_token: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
-    },
-    { additionalProperties: false },
-  ),
+  input: Type.Object(newestFirst, { additionalProperties: false }),
   output: Type.Object({
     jobs: Type.Array(jobRow),
     next_page_token: Type.Optional(Type.String()),
   }),
   http: { method: 'GET', path: '/v1/jobs' },
-  run(context, { limit = 100, page_token: token }, caller) {
-    const before = token === undefined ? {} : { before: Number(token) };
-    const jobs = context.jobs.list({ limit, ...before });
-    const last = jobs.length < limit ? undefined : jobs.at(-1);
+  run(context, input, caller) {
+    const page = newestPage(input);
+    const jobs = context.jobs.list(page);
     const shown = jobs.filter((job) => job.state !== 'selecting' && isVisible(caller, job));
     return Promise.resolve({
       jobs: shown.map(jobRowOf),
-      ...(last === undefined ? {} : { next_page_token: String(last.seq) }),
+      ...tokenBehind(jobs, page, ({ seq }) => seq),
     });
   },
 });

@@ -8,7 +8,7 @@ import {
   type Clock,
   type JsonValue,
 } from '#base';
-import type { AuditRow, BegunOperation, KnownOperation, OperationRows } from '#control';
+import type { AuditRow, BegunOperation, KnownOperation, OperationRows, RunWith } from '#control';
 import { daemonNoticed, opsAudited } from '#signals';
 import { answerNotKept, idempotencyConflict, operationInFlight, operationsFull } from './errors.ts';
 import { auditInput } from './audit-input.ts';
@@ -52,6 +52,8 @@ export interface Operations {
   run<T>(act: Act<T>): Promise<Done<T>>;
   /** The end of an act that outlived its request: one more run of it in the audit. */
   record(run: RecordedRun): void;
+  /** The last run that was done or cut off, and no dry run, with this member of its input. */
+  last(which: RunWith): AuditRow | undefined;
   /** The audit, newest first, before run `before` where it is given. */
   audit(page: { readonly limit: number; readonly before?: number }): readonly AuditRow[];
 }
@@ -99,6 +101,10 @@ class RecordedOperations implements Operations {
 
   audit(page: { readonly limit: number; readonly before?: number }): readonly AuditRow[] {
     return this.#rows.list(page);
+  }
+
+  last(which: RunWith): AuditRow | undefined {
+    return this.#rows.last(which);
   }
 
   record({ operationId, verb, principal, input, outcome, count }: RecordedRun): void {

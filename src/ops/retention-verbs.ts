@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { retainedParts, type PartReport, type PlannedItem, type RetentionRule } from '#keeping';
+import { checkConfirmed, confirmOf } from './confirm-shown.ts';
 import { retentionRuleMissing, retentionUnsupported } from './errors.ts';
 import type { OpsContext } from './ops-context.ts';
 import { requireAllWorkspaces } from './session-lookup.ts';
@@ -109,6 +110,8 @@ export const retentionRunVerb: Verb = defineVerb({
       max_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limitMax })),
       dry_run: Type.Optional(Type.Boolean()),
+      /** That of the dry run: nothing else than what it has shown goes. */
+      confirm: Type.Optional(Type.String({ maxLength: 1024 })),
     },
     { additionalProperties: false },
   ),
@@ -118,6 +121,8 @@ export const retentionRunVerb: Verb = defineVerb({
     /** Of everything of this part, before. */
     bytes: Type.Integer(),
     count: Type.Integer(),
+    /** Stands for what is shown. */
+    confirm: Type.String(),
     /** Of what went, or would go. */
     taken_bytes: Type.Integer(),
     items: Type.Array(
@@ -140,7 +145,9 @@ export const retentionRunVerb: Verb = defineVerb({
     const { limit = limitDefault } = input;
     const rule = ruleOf(context, input);
     const isDryRun = input.dry_run !== false;
-    const run = await context.retention.run({ part: input.part, rule, limit, isDryRun });
+    const check = (going: readonly PlannedItem[]): void =>
+      checkConfirmed(input.confirm, namesOf(going));
+    const run = await context.retention.run({ part: input.part, rule, limit, isDryRun, check });
     if (run === undefined) throw retentionUnsupported({ part: input.part });
     return {
       dry_run: isDryRun,
@@ -148,6 +155,7 @@ export const retentionRunVerb: Verb = defineVerb({
       ...numbersOf(rule),
       bytes: run.bytes,
       count: run.taken.length,
+      confirm: confirmOf(namesOf(run.taken)),
       taken_bytes: run.taken.reduce((sum, { bytes }) => sum + bytes, 0),
       items: run.taken.map(rowOf),
       skipped: run.kept.map(({ name, refused }) => ({ name, code: refused })),
@@ -171,6 +179,10 @@ function ruleOf(
   if (rule.maxAgeMs === null && rule.maxBytes === null)
     throw retentionRuleMissing({ part: input.part });
   return rule;
+}
+
+function namesOf(items: readonly PlannedItem[]): readonly string[] {
+  return items.map(({ item: { name } }) => name);
 }
 
 function rowOf({ item: { name, atMs }, bytes, why }: PlannedItem) {

@@ -3,6 +3,7 @@ import { isMillraceError } from '#base';
 import type { QuietSession } from '#graph';
 import { forbidden } from '#access';
 import type { KeyStatus } from '#queue';
+import { checkConfirmed, confirmOf } from './confirm-shown.ts';
 import { sessionDeleteUnsupported } from './errors.ts';
 import type { OpsContext } from './ops-context.ts';
 import { maySee, statusByIds } from './session-lookup.ts';
@@ -33,6 +34,8 @@ export const sessionsPruneVerb: Verb = defineVerb({
       workspace: Type.Optional(Type.String({ minLength: 1 })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limitMax })),
       dry_run: Type.Optional(Type.Boolean()),
+      /** That of the dry run: nothing else than what it has shown goes. */
+      confirm: Type.Optional(Type.String({ maxLength: 1024 })),
     },
     { additionalProperties: false },
   ),
@@ -40,6 +43,8 @@ export const sessionsPruneVerb: Verb = defineVerb({
     dry_run: Type.Boolean(),
     before: Type.String(),
     count: Type.Integer(),
+    /** Stands for what is shown. */
+    confirm: Type.String(),
     sessions: Type.Array(prunedRow),
     /** Left as they are, and why. */
     skipped: Type.Array(
@@ -58,18 +63,22 @@ export const sessionsPruneVerb: Verb = defineVerb({
     const workspaces = workspacesOf(input.workspace, caller);
     const found = await removal.quiet({ before, limit: limit + 1, workspaces });
     const isDryRun = input.dry_run !== false;
+    const { going, skipped } = await lookAt(context, found.slice(0, limit));
+    const confirm = confirmOf(going.map(({ status }) => status.key));
+    if (!isDryRun)
+      checkConfirmed(
+        input.confirm,
+        going.map(({ status }) => status.key),
+      );
     const sessions = [];
-    const skipped = [];
-    for (const one of found.slice(0, limit)) {
-      const { workspace, session } = one;
-      const status = await statusByIds(context, workspace, session);
-      const code = await prune(context, status, isDryRun);
-      if (status === undefined || code !== undefined)
-        skipped.push({ workspace, session_id: session, code: code ?? 'SESSION_UNKNOWN' });
-      else sessions.push(rowOf(one, status));
+    for (const { one, status } of going) {
+      const code = isDryRun ? undefined : await prune(context, status);
+      if (code === undefined) sessions.push(rowOf(one, status));
+      else skipped.push(skippedRow(one, code));
     }
     const has_more = found.length > limit;
-    return { dry_run: isDryRun, before, count: sessions.length, sessions, skipped, has_more };
+    const count = sessions.length;
+    return { dry_run: isDryRun, before, count, confirm, sessions, skipped, has_more };
   },
 });
 
@@ -83,17 +92,39 @@ function workspacesOf(
   return [workspace];
 }
 
-/** Undefined once it is gone, or would be; else the code of what stands against it: the others go on. */
-async function prune(
-  { removal }: OpsContext,
-  status: KeyStatus | undefined,
-  isDryRun: boolean,
-): Promise<string | undefined> {
+interface Going {
+  readonly one: QuietSession;
+  readonly status: KeyStatus;
+}
+
+async function lookAt(
+  context: OpsContext,
+  found: readonly QuietSession[],
+): Promise<{ readonly going: readonly Going[]; readonly skipped: SkippedRow[] }> {
+  const going: Going[] = [];
+  const skipped: SkippedRow[] = [];
+  for (const one of found) {
+    const status = await statusByIds(context, one.workspace, one.session);
+    const code = refusalOf(status);
+    if (status === undefined || code !== undefined)
+      skipped.push(skippedRow(one, code ?? 'SESSION_UNKNOWN'));
+    else going.push({ one, status });
+  }
+  return { going, skipped };
+}
+
+/** Code of what stands against it. Pure. */
+function refusalOf(status: KeyStatus | undefined): string | undefined {
   if (status === undefined) return 'SESSION_UNKNOWN';
   if (status.quarantine !== null) return 'SESSION_QUARANTINED';
-  if (status.pending > 0) return 'SESSION_PENDING';
-  if (isDryRun) return undefined;
-  const { key, workspace, session } = status;
+  return status.pending > 0 ? 'SESSION_PENDING' : undefined;
+}
+
+/** Undefined once it is gone; else the code of what stands against it: the others go on. */
+async function prune(
+  { removal }: OpsContext,
+  { key, workspace, session }: KeyStatus,
+): Promise<string | undefined> {
   try {
     await removal?.remove([{ key, workspace, session }]);
     return undefined;
@@ -102,6 +133,16 @@ async function prune(
     if (isMillraceError(error) && error.code === 'SESSION_PENDING') return error.code;
     throw error;
   }
+}
+
+interface SkippedRow {
+  workspace: string;
+  session_id: string;
+  code: string;
+}
+
+function skippedRow({ workspace, session }: QuietSession, code: string): SkippedRow {
+  return { workspace, session_id: session, code };
 }
 
 function rowOf({ workspace, session, lastAt }: QuietSession, { accepted, dead }: KeyStatus) {

@@ -189,13 +189,13 @@ export interface QueueLedger {
   /** Undefined for a key never seen. */
   keyStatus(key: Key): Promise<KeyStatus | undefined>;
   /**
-   * Known keys in key order, after `afterKey`; `state` narrows to keys with a backlog or in quarantine. `dead` (keys with live dead letters) is
-   * a hint: a backend without an index of them may name others too.
+   * Known keys in key order, after `afterKey`; `state` narrows to keys with a backlog or in quarantine. `dead` (keys with live dead letters) and
+   * `lettered` (keys with any letter, settled too) are hints: a backend without an index of them may name others too.
    */
   listKeys(page: {
     readonly afterKey?: Key;
     readonly limit: number;
-    readonly state?: 'active' | 'quarantined' | 'dead';
+    readonly state?: 'active' | 'quarantined' | 'dead' | 'lettered';
     readonly session?: string;
     readonly workspace?: string;
   }): Promise<readonly KeyStatus[]>;

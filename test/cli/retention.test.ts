@@ -15,6 +15,7 @@ import { objectsOf } from '../support/deleted-session.ts';
 import { oldEvents, queueFiles } from '../support/old-sessions.ts';
 
 interface Run {
+  readonly confirm: string;
   readonly count: number;
   readonly bytes: number;
   readonly taken_bytes: number;
@@ -65,7 +66,19 @@ it('lets archived logs go, exactly those that the dry run has named', async () =
   const shown = await run('archives', '--max-bytes', '0', '--limit', '2');
   expect(shown).toMatchObject({ dry_run: true, count: 2, has_more: true });
   expect(queueFiles(root, /archive\./)).toHaveLength(3);
-  const done = await run('archives', '--max-bytes', '0', '--limit', '2', '--yes');
+  const words = ['retention', 'run', 'archives', '--max-bytes', '0'];
+  const other = await runLine(...words, '--confirm', shown.confirm, '--url', daemon.url);
+  expect(other.err).toContain('SELECTION_CHANGED');
+  expect(queueFiles(root, /archive\./)).toHaveLength(3);
+  const done = await run(
+    'archives',
+    '--max-bytes',
+    '0',
+    '--limit',
+    '2',
+    '--confirm',
+    shown.confirm,
+  );
   expect(done.items).toEqual(shown.items);
   expect(queueFiles(root, /archive\./)).toHaveLength(1);
 });

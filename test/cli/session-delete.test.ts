@@ -35,13 +35,12 @@ it('deletes a session whole: the graph, books and objects are those of a root th
     sessions: [{ session_id: 'child', accepted: 5, dead: 1, objects: 2, refused: null }],
   });
   expect(await readDigest(daemon.url)).toEqual(whole);
-  const done = await runJson<{ operation_id: string }>(
-    'sessions',
-    'delete',
-    'child',
-    '--yes',
-    ...at,
-  );
+  const words = ['sessions', 'delete', 'child'];
+  const wrong = await runLine(...words, '--confirm', 'w~parent', ...at);
+  expect(wrong.code).toBe(1);
+  expect(wrong.err).toContain('SELECTION_CHANGED');
+  expect(await readDigest(daemon.url)).toEqual(whole);
+  const done = await runJson(...words, '--confirm', 'w~child', ...at);
   expect(done).toMatchObject({ dry_run: false, count: 1, removed: { objects: 1 } });
   expect((await readDigest(daemon.url)).digest).toBe(before.digest);
   expect(objectsOf(root)).toHaveLength(before.objects);
@@ -55,6 +54,11 @@ it('deletes a session whole: the graph, books and objects are those of a root th
   expect(folders.filter((name) => name.includes('child'))).toEqual([]);
   const audit = await runJson<{ audit: readonly { verb: string }[] }>('audit', 'list', ...at);
   expect(audit.audit[0]).toMatchObject({ verb: 'sessions delete', outcome: 'done', count: 1 });
+  // Who lost the answer, and asks again, is told that it is done; who means a session that never was, that there is none.
+  const again = await runJson(...words, '--yes', ...at);
+  expect(again).toMatchObject({ count: 0, deleted_before: expect.stringMatching(/Z$/) });
+  expect((await runLine(...words, ...at)).code).toBe(1);
+  expect((await runLine('sessions', 'delete', 'nobody', '--yes', ...at)).code).toBe(1);
   await postLines(daemon.url, childEvents);
   await waitUntilIdle(daemon.url);
   expect((await readDigest(daemon.url)).digest).toBe(whole.digest);

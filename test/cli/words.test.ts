@@ -4,7 +4,7 @@ import { placeInput } from '../../src/cli/client.ts';
 import { daemonUnreachable, errorOfAnswer, outputFailed, usage } from '../../src/cli/errors.ts';
 import { exitCodeOfError } from '../../src/cli/exit-code.ts';
 import { findDaemon } from '../../src/cli/find-daemon.ts';
-import { facts, table } from '../../src/cli/print.ts';
+import { facts, resultTable, table } from '../../src/cli/print.ts';
 
 describe('exit codes', () => {
   it('follow the disposition, with the exceptions that shells know (D20)', () => {
@@ -91,6 +91,7 @@ describe('printing', () => {
   });
 
   it('cuts a long cell and shows what is absent', () => {
+    expect(resultTable(['nodeId', 'n'], [['x', 1]]).split('\n')[0]).toBe('nodeId  n');
     const [, row] = table(['a', 'b'], [['x'.repeat(200), null]]).split('\n');
     expect(row?.length).toBeLessThan(90);
     expect(row).toMatch(/… {2}-$/);

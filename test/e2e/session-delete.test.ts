@@ -67,6 +67,9 @@ describe('a deletion of a session that is killed', () => {
           const known = async (): Promise<number> =>
             (await fetch(`${url}/v1/sessions/child`)).status;
           await expect.poll(known, { timeout: 15_000 }).toBe(404);
+          const again = await fetch(`${url}/v1/sessions/child`, { method: 'DELETE' });
+          expect(again.status).toBe(200);
+          expect(await again.json()).toMatchObject({ deleted_before: expect.any(String) });
           await expect
             .poll(() => objectsOf(root).length, { timeout: 15_000 })
             .toBe(expected.objects);

@@ -59,10 +59,9 @@ async function removeArchives(
 }
 
 async function* settledLetters(engine: Engine): AsyncGenerator<SettledLetter> {
-  for (const key of await keysOnDisk(engine)) {
-    if (engine.quarantined.has(key)) continue;
-    // A look at the names first: most keys have no letters, and need not be loaded.
-    if (!(await hasRetired(engine, key))) continue;
+  // Most keys have no letters, and need not be loaded.
+  for (const key of await engine.letteredKeys.sorted(engine)) {
+    if (engine.quarantined.has(key) || !(await hasRetired(engine, key))) continue;
     yield* await withState(engine, key, 'letters', (state) => settledOf(engine, key, state));
   }
 }

@@ -13,6 +13,10 @@ import { isOutcome } from './letters.ts';
 export const deadFileName = 'dead.jsonl';
 export const retiredPattern: RegExp = /^dead\.[A-Za-z0-9_-]{1,64}\.jsonl$/;
 
+export function isLetterFile(name: string): boolean {
+  return name === deadFileName || retiredPattern.test(name);
+}
+
 /** Letters of an epoch that has ended, and their outcomes. */
 export function retiredFileName(epoch: string): string {
   return `dead.${epoch}.jsonl`;

@@ -26,6 +26,7 @@ export function takeLetter(engine: Engine, state: KeyState, line: DeadLine | Out
   state.newDead.push(line);
   if (!isOutcome(line) && line.epoch === state.epoch) state.letterStarts?.add(line.pos_start);
   engine.deadKeys.note(state.key, state.totals.dead);
+  engine.letteredKeys.note(state.key);
   indexLetter(engine, state, line);
 }
 

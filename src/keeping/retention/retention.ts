@@ -27,6 +27,8 @@ export interface RetentionOrder {
   /** At most so many go. */
   readonly limit: number;
   readonly isDryRun: boolean;
+  /** Sees what is about to go; what it throws leaves all as it is. */
+  readonly check?: (going: readonly PlannedItem[]) => void;
 }
 
 export interface RetentionRun {
@@ -135,13 +137,15 @@ class Keeper implements Retention {
     });
   }
 
-  async #runOn(shelf: Shelf, { rule, limit, isDryRun }: RetentionOrder): Promise<RetentionRun> {
+  async #runOn(shelf: Shelf, order: RetentionOrder): Promise<RetentionRun> {
+    const { rule, limit, isDryRun, check } = order;
     const nowMs = this.#needs.clock.now();
     const look = await shelf.look(itemsPerLook);
     const window = { inspect: inspectOf(shelf), nowMs, untilMs: nowMs, limit };
     const plan = await planPass(look, rule, window);
     if (isDryRun)
       return { bytes: look.bytes, taken: plan.going, kept: plan.kept, hasMore: plan.hasMore };
+    check?.(plan.going);
     const { taken, kept } = await this.#take(shelf, plan);
     return { bytes: look.bytes, taken, kept: [...plan.kept, ...kept], hasMore: plan.hasMore };
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failingDisk } from '#disk';
-import { append, cursorAt, drain, numbered } from '../../contract/queue/steps.ts';
+import { append, cursorAt, discard, drain, numbered } from '../../contract/queue/steps.ts';
 import { queueDirectory } from '../../support/filesystem-queue.ts';
 import type { FilesystemQueue } from '#queue-backends/filesystem';
 import { testKey, testWorkspace } from '../../support/queue-fixtures.ts';
@@ -25,6 +25,31 @@ async function die(queue: FilesystemQueue, session: string): Promise<void> {
 
 const dead = async (queue: FilesystemQueue): Promise<readonly string[]> =>
   (await queue.listKeys({ limit: 100, state: 'dead' })).map(({ session }) => session);
+
+describe('sessions with letters, settled ones too', () => {
+  it('are found once by the names of their files; a list of settled letters reads no other session', () =>
+    withPlace(async (place) => {
+      const first = await place.open();
+      const sessions = Array.from({ length: 40 }, (_, at) => `s${String(at).padStart(2, '0')}`);
+      await append(first, ...sessions.flatMap((session) => numbered(session, 0, 1)));
+      for (const session of sessions) await drain(first, session);
+      await die(first, 'x');
+      const [letter] = await first.readDeadLetters(testKey('x'));
+      await discard(first, letter?.id ?? '', 'x');
+      await first.lifeCycle.finalize(testKey('x'));
+      await first.close();
+      const disk = failingDisk(place.disk);
+      const queue = await place.open({ disk });
+      const lettered = async (): Promise<readonly string[]> =>
+        (await queue.listKeys({ limit: 100, state: 'lettered' })).map(({ session }) => session);
+      expect(await lettered()).toEqual(['x']);
+      const calls = disk.callCount();
+      expect(await lettered()).toEqual(['x']);
+      expect(disk.callCount() - calls, 'the other sessions are left alone').toBeLessThan(10);
+      await die(queue, 'z');
+      expect(await lettered()).toEqual(['x', 'z']);
+    }));
+});
 
 describe('sessions with dead letters', () => {
   it('are found once, then known by each letter and outcome; no other session is read (SC-033)', () =>
