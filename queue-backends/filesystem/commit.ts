@@ -90,7 +90,11 @@ async function handOver(
 }
 
 /** The state of an open epoch, or one that goes on from the key's row. */
-async function openOrRow(engine: Engine, guard: KeyGuard, after: Position): Promise<KeyState> {
+export async function openOrRow(
+  engine: Engine,
+  guard: KeyGuard,
+  after: Position,
+): Promise<KeyState> {
   const { key } = guard;
   const state = await loadState(engine, guard);
   if (state?.isFinalising === true) await completeFinalise(engine, guard, state);
@@ -270,14 +274,16 @@ function storedLength(state: KeyState, offset: number, raw: Uint8Array): number 
   return inTail?.bytes.length ?? storedBytes(raw);
 }
 
-interface NextCommit extends DeadLines {
+export interface NextCommit extends DeadLines {
+  /** Dead records whose letters are lost and that are written off: they count as discarded. */
+  readonly lost?: number;
   readonly offset: number;
   readonly records: number;
   readonly text: string;
 }
 
 function payloadOf(state: KeyState, order: CommitOrder, next: NextCommit): CommitPayload {
-  const { discarded } = next;
+  const { discarded, lost = 0 } = next;
   const dead = next.lines.filter((line) => !('kind' in line)).length;
   return {
     k: state.key,
@@ -290,15 +296,15 @@ function payloadOf(state: KeyState, order: CommitOrder, next: NextCommit): Commi
     applied: order.applied ?? state.applied,
     delta: {
       applied: next.records - next.passedDead,
-      dead: dead - discarded,
-      discarded,
+      dead: dead - discarded - lost,
+      discarded: discarded + lost,
       dup: state.pendingDuplicates,
     },
     ...(next.lines.length === 0 ? {} : { dead: next.lines }),
   };
 }
 
-function submitCommit(
+export function submitCommit(
   engine: Engine,
   state: KeyState,
   order: CommitOrder,

@@ -64,7 +64,7 @@ function fromLetterGaps({ letterGaps, options }: Engine): readonly QueueTrouble[
   return [
     {
       code: 'DEAD_LETTERS_MISSING',
-      message: `the books of ${key} count ${counted} dead letters, its files hold ${found}${others}: restore the dead.jsonl and dead.*.jsonl of its folder from a backup, then "millrace queue recover"; its other events are not concerned`,
+      message: `the books of ${key} count ${counted} dead letters, its files hold ${found}${others}: restore the dead.jsonl and dead.*.jsonl of its folder from a backup, then "millrace queue recover"; or count them as lost: "millrace dead write-off"; its other events are not concerned`,
       place: options.directory,
       since: new Date(since).toISOString(),
       isRefusing: false,

@@ -139,6 +139,26 @@ export const quarantineCommands: readonly VerbCommand[] = [
     },
   },
   {
+    verb: 'dead write-off',
+    words: 'dead write-off <session>',
+    summary:
+      'count dead records of a session whose letters are lost (DEAD_LETTERS_MISSING) as discarded; without --yes it only counts them',
+    options: [['--yes', 'really do it'], workspaceOption],
+    isDestructive: true,
+    hasDryRun: true,
+    isAct: true,
+    examples: ['millrace dead write-off s1', 'millrace dead write-off s1 --yes'],
+    input: (options, args) => ({
+      session: args[0],
+      workspace: options['workspace'],
+      dry_run: options['yes'] !== true,
+    }),
+    render: (answer) =>
+      answer['dry_run'] === true
+        ? `${facts(answer)}\nNothing was changed: say --yes to do it.`
+        : facts(answer),
+  },
+  {
     verb: 'queue replay',
     words: 'queue replay <session>',
     summary:

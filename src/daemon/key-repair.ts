@@ -46,6 +46,8 @@ export function createKeyRepair(needs: KeyRepairNeeds): KeyRepair {
       drain.resume(key);
       return report;
     },
+    countLetters: (key) => logs.countLetters(key),
+    writeOff: (key) => logs.writeOffLetters(key),
     resume: (key) => drain.resume(key),
   };
 }

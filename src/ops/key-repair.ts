@@ -2,6 +2,7 @@ import type {
   ClearOrder,
   ClearReport,
   KeyVerdict,
+  LetterCount,
   QuarantineView,
   ResetOrder,
   ResetReport,
@@ -17,6 +18,8 @@ export interface KeyRepair {
   reconcile(key: Key): Promise<number>;
   clear(key: Key, order: ClearOrder): Promise<ClearReport>;
   reset(key: Key, order: ResetOrder): Promise<ResetReport>;
+  countLetters(key: Key): Promise<LetterCount>;
+  writeOff(key: Key): Promise<LetterCount>;
   /** Drains a halted key again. */
   resume(key: Key): void;
 }

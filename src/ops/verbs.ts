@@ -34,6 +34,7 @@ import {
 } from './job-verbs.ts';
 import { quarantineClearVerb, quarantineListVerb, quarantineShowVerb } from './quarantine-verbs.ts';
 import { queueRecoverVerb, queueReplayVerb } from './recover-verbs.ts';
+import { deadWriteOffVerb } from './write-off-verb.ts';
 import { cypherVerb, graphCypherVerb } from './cypher-verbs.ts';
 import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
 import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
@@ -93,6 +94,7 @@ export const verbs: readonly Verb[] = [
   quarantineClearVerb,
   queueRecoverVerb,
   queueReplayVerb,
+  deadWriteOffVerb,
   queueCompactVerb,
   queueCompactAllVerb,
   tokensAddVerb,

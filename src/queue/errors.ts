@@ -235,6 +235,12 @@ export const resetRefused: ErrorFactory<{ key: string; reason: string }> = defin
   ({ key, reason }) => `${key} cannot be drained again from where its log begins: ${reason}`,
 );
 
+export const writeOffRefused: ErrorFactory<{ key: string; reason: string }> = defineError(
+  'WRITE_OFF_REFUSED',
+  'reject',
+  ({ key, reason }) => `nothing of ${key} can be written off: ${reason}`,
+);
+
 export const positionStale: ErrorFactory<{ key: string; position: string }> = defineError(
   'POSITION_STALE',
   'retry',

@@ -148,6 +148,15 @@ export interface ResetReport {
   readonly pending: number;
 }
 
+/** Records. */
+export interface LetterCount {
+  readonly key: Key;
+  /** Dead by the books. */
+  readonly counted: number;
+  /** In dead letters that are there. */
+  readonly found: number;
+}
+
 export interface ReconcileReport {
   /** Keys that were looked at, records that were passed, keys that could not be read. */
   readonly keys: number;
@@ -167,6 +176,13 @@ export interface LogRepair {
   reconcileAllDead(signal: AbortSignal): Promise<ReconcileReport>;
   /** Sets a key's position back to where its log begins, with the cursor of that place (W8, ING-219). */
   resetOffset(key: Key, order: ResetOrder): Promise<ResetReport>;
+  /** Compares the dead letters in a key's files with its books. */
+  countLetters(key: Key): Promise<LetterCount>;
+  /**
+   * Counts the dead records whose letters are lost as discarded, so that the books speak of what is there; durable when it resolves. WRITE_OFF_REFUSED (`reject`)
+   * where none is lost. Returns what was found before.
+   */
+  writeOffLetters(key: Key): Promise<LetterCount>;
   /** Undefined for a key that is not in quarantine. Reads what waits in its log. */
   showQuarantine(key: Key): Promise<QuarantineView | undefined>;
   /** CLEAR_REFUSED when the way does not apply; it says which does. */

@@ -2,7 +2,7 @@ import { systemClock } from '#base';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cursorFold } from '#drain';
 import { emptyCursor } from '#record';
-import { append, drain as apply, numbered } from '../contract/queue/steps.ts';
+import { append, drain as apply, kill, numbered } from '../contract/queue/steps.ts';
 import { edit, flipAt, folderOf, Place } from '../queue-backends/filesystem/place.ts';
 import { testKey } from '../support/queue-fixtures.ts';
 import { createKeyRepair } from '../../src/daemon/key-repair.ts';
@@ -177,5 +177,28 @@ describe('a cursor that is folded anew', () => {
     expect(fold(key, cursor, line('session:fork', self))).toBe(cursor);
     const note = { timestamp: '2026-01-01T00:00:00Z' };
     expect(fold(key, cursor, line('note', note)).layer1.event_seq).toBe(1);
+  });
+});
+
+describe('dead write-off', () => {
+  it('counts what is lost, and writes it off once it is told to; that stands in the audit (ING-717, ING-916)', async () => {
+    const { call, queue } = await stage(() => Promise.resolve());
+    await kill(queue);
+    await queue.checkpoint();
+    const whole = { session: 's', dry_run: true };
+    expect(await call('dead write-off', whole)).toMatchObject({ counted: 1, found: 1, lost: 0 });
+    await expect(call('dead write-off', { session: 's' })).rejects.toMatchObject({
+      code: 'WRITE_OFF_REFUSED',
+    });
+    const place = open.at(-1)?.place as Place;
+    await edit(place.disk, `${folderOf()}/dead.jsonl`, () => Buffer.alloc(0));
+    expect(await call('dead write-off', whole)).toMatchObject({ dry_run: true, found: 0, lost: 1 });
+    expect(await call('dead write-off', { session: 's' })).toMatchObject({ lost: 1, counted: 1 });
+    expect((await queue.keyStatus(key))?.discarded).toBe(1);
+    expect(await call('audit list')).toMatchObject({
+      audit: expect.arrayContaining([
+        expect.objectContaining({ verb: 'dead write-off', outcome: 'done', count: 1 }),
+      ]),
+    });
   });
 });

@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '#base';
 import { nodeDisk, stagingNames } from '#disk';
+import { daemonNoticed } from '#signals';
 import { openGuardedState, openLmdbState, type GuardedState } from '#state';
 import { seal, unseal } from '../../src/state/seal.ts';
 import { testKey, testPermit } from '../support/queue-fixtures.ts';
@@ -132,6 +136,33 @@ describe('a state store with a changed byte', () => {
       expect(guarded.state.getProgress(key)).toEqual({ epoch: '', indexedThrough: 0 });
       expect(guarded.state.checkpointedThrough()).toBe(9);
       await guarded.state.close();
+    }));
+});
+
+describe('a state store that a stopped process holds', () => {
+  it('has the start tell whom it waits for, and go on once that one is gone (ING-T25)', () =>
+    withStore(async (directory) => {
+      const script = fileURLToPath(new URL('state-holder.ts', import.meta.url));
+      const holder = spawn(process.execPath, [script, directory], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await once(holder.stdout, 'data');
+      const told: string[] = [];
+      const end = daemonNoticed.subscribe(({ code, message }) => told.push(`${code} ${message}`));
+      try {
+        const opening = openGuarded(directory, 'unknown');
+        await expect.poll(() => told.length, { timeout: 20_000 }).toBe(1);
+        expect(told[0]).toContain(`STATE_HELD`);
+        expect(told[0]).toContain(`${directory}/lock.mdb is held by process ${holder.pid}`);
+        holder.kill('SIGKILL');
+        const guarded = await opening;
+        expect(found(guarded)).toBe(idsCount);
+        expect(await guarded.losses()).toEqual([]);
+        await guarded.state.close();
+      } finally {
+        end();
+        holder.kill('SIGKILL');
+      }
     }));
 });
 

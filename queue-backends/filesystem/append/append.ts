@@ -163,9 +163,25 @@ function admit(
     }
     return { outcomes, frame: undefined };
   }
-  const frame = new AppendFrame(engine, placed, owners, duplicates);
+  const frame = makeFrame(engine, placed, owners, duplicates);
   engine.journal.submit(frame);
   return { outcomes, frame };
+}
+
+/** Positions are chosen before the frame is there: one that cannot be made gives them back, or the next record would stand behind a hole (QFS-03). */
+function makeFrame(
+  engine: Engine,
+  placed: readonly PlacedRecord[],
+  owners: ReadonlyMap<KeyState, string | null>,
+  duplicates: ReadonlyMap<KeyState, number>,
+): AppendFrame {
+  try {
+    return new AppendFrame(engine, placed, owners, duplicates);
+  } catch (error) {
+    for (const { state, length } of placed) state.nextOffset -= length;
+    for (const [state, owner] of owners) state.owner = owner;
+    throw error;
+  }
 }
 
 function isReject({ kind }: Verdict): boolean {

@@ -138,6 +138,11 @@ export class Journal {
     });
   }
 
+  /** Whether anything is on its way. */
+  get isBusy(): boolean {
+    return this.#isRunning || this.#queue.length > 0;
+  }
+
   /** Resolves when the group that is on its way has been told its outcome: others may wait still. */
   groupEnded(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();

@@ -148,7 +148,11 @@ export interface PositionPayload {
   /** Books of the key from here on; duplicates go on as they were. */
   readonly totals: Omit<KeyTotals, 'duplicates'>;
   /** What the books of the root gain. */
-  readonly delta: { readonly applied: number; readonly dead: number };
+  readonly delta: {
+    readonly applied: number;
+    readonly dead: number;
+    readonly discarded?: number;
+  };
   readonly dead?: readonly DeadLine[];
   /** The step has more frames: the key is still in quarantine. */
   readonly more?: true;

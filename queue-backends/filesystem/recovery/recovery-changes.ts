@@ -127,6 +127,7 @@ export async function applyPosition(
   if (frame.copiedFor === undefined) {
     engine.totals.applied += delta.applied;
     engine.totals.dead += delta.dead;
+    engine.totals.discarded += delta.discarded ?? 0;
   }
   const state = await underLock(replay, key, (guard) => loadState(engine, guard));
   const isCleared = kind === frameKinds.quarantineClear && payload.more !== true;

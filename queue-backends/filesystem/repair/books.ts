@@ -1,4 +1,5 @@
 import type { Engine } from '../engine.ts';
+import { liveLetterRecords } from './count-letters.ts';
 import type { DeadLine, PositionPayload } from '../journal/payloads.ts';
 import { type KeyState, pendingRecords } from '../session/key-state.ts';
 import { type Examination, type Standing, survey, waitingBehind } from './examine.ts';
@@ -30,24 +31,40 @@ export async function booksAfter(
   const { accepted, discarded } = state.totals;
   const allDead = state.totals.dead + newDead;
   const applied = accepted - allDead - discarded - waiting;
-  // Books that were lost with the record and the state store begin anew with what the log shows.
-  const isShort = applied < 0;
+  const over = await countedTwice(engine, state, Math.max(0, -applied));
   return {
     records: before + recordsOf(letters.filter(({ pos_start: start }) => start < after)),
     logRecords: before + waitingBefore + deadAhead,
     totals: {
-      accepted: isShort ? accepted - applied : accepted,
-      applied: isShort ? 0 : applied,
-      dead: allDead,
-      discarded,
+      accepted: accepted + over.unknown,
+      applied: Math.max(0, applied),
+      dead: allDead - over.dead,
+      discarded: discarded - over.discarded,
     },
     delta: {
       applied: hasBooks(engine, state)
-        ? applied - state.totals.applied
+        ? Math.max(0, applied) - state.totals.applied
         : pendingRecords(state) - waiting - newDead + rootResidual(engine),
-      dead: newDead,
+      dead: newDead - over.dead,
+      ...(over.discarded === 0 ? {} : { discarded: -over.discarded }),
     },
   };
+}
+
+/**
+ * Records that wait again and stand in the books as something else: dead, where their letter is lost, or discarded, where that was written off. What is left
+ * are books that were lost with the record and the state store: they begin anew with what the log shows.
+ */
+async function countedTwice(
+  engine: Engine,
+  state: KeyState,
+  over: number,
+): Promise<{ readonly dead: number; readonly discarded: number; readonly unknown: number }> {
+  if (over === 0) return { dead: 0, discarded: 0, unknown: 0 };
+  const found = await liveLetterRecords(engine, state.key, state);
+  const dead = Math.min(over, Math.max(0, state.totals.dead - found));
+  const discarded = Math.min(over - dead, state.totals.discarded);
+  return { dead, discarded, unknown: over - dead - discarded };
 }
 
 function recordsOf(letters: readonly DeadLine[]): number {

@@ -1,7 +1,9 @@
 import type { KeyGuard } from '#queue';
+import type { Key } from '#record';
 import { evidenceKept } from '#signals';
 import type { Engine } from '../engine.ts';
 import { readLetters } from '../session/dead-file.ts';
+import type { KeyState } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';
 
 /** Dead letters that a key's books count, and those that its files hold: different where a file was lost, emptied or changed. */
@@ -22,10 +24,7 @@ export async function countLetters(engine: Engine, guard: KeyGuard): Promise<voi
   // The caller holds the key's lock, so that no other commit follows.
   await state?.commitInFlight;
   const counted = (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
-  const letters = await readLetters(engine, key, state);
-  const found = letters
-    .filter(({ outcome }) => outcome.kind === 'live')
-    .reduce((sum, { records = 1 }) => sum + records, 0);
+  const found = await liveLetterRecords(engine, key, state);
   const known = engine.letterGaps.get(key);
   if (counted === found) {
     engine.letterGaps.delete(key);
@@ -34,6 +33,18 @@ export async function countLetters(engine: Engine, guard: KeyGuard): Promise<voi
   const since = known?.since ?? engine.options.clock.now();
   engine.letterGaps.set(key, { counted, found, since });
   if (known?.counted === counted && known.found === found) return;
-  const reason = `the books of ${key} count ${counted} dead letters, its dead.jsonl and dead.*.jsonl hold ${found}: restore them from a backup`;
+  const reason = `the books of ${key} count ${counted} dead letters, its dead.jsonl and dead.*.jsonl hold ${found}: restore them from a backup, or see "millrace dead write-off"`;
   evidenceKept.publish(() => ({ path: engine.files.folderOf(key), reason }));
+}
+
+/** Records in the dead letters that the files of a key hold, those in memory too. */
+export async function liveLetterRecords(
+  engine: Engine,
+  key: Key,
+  state: KeyState | undefined,
+): Promise<number> {
+  const letters = await readLetters(engine, key, state);
+  return letters
+    .filter(({ outcome }) => outcome.kind === 'live')
+    .reduce((sum, { records = 1 }) => sum + records, 0);
 }

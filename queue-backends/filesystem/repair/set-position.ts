@@ -1,3 +1,4 @@
+import { assert } from '#base';
 import { failpoint } from '#disk';
 import { parsePosition } from '#record';
 import { positionSet } from '#signals';
@@ -63,6 +64,7 @@ export async function setPosition(
     for (const line of payload.dead ?? []) takeLetter(engine, state, line);
     engine.totals.applied += payload.delta.applied;
     engine.totals.dead += payload.delta.dead;
+    engine.totals.discarded += payload.delta.discarded ?? 0;
     if (state.quarantine === null) engine.quarantined.delete(state.key);
     noteBacklog(engine, state, before);
     trimTail(state);
@@ -86,7 +88,11 @@ export async function setPosition(
 /** Nothing of the key is on its way any more; the caller holds its lock, so nothing new comes. */
 export async function settleInFlight(engine: Engine, state: KeyState): Promise<void> {
   while (state.commitInFlight !== undefined) await state.commitInFlight;
-  while (state.nextOffset !== state.end) await engine.journal.groupEnded();
+  while (state.nextOffset !== state.end) {
+    // Else this would go round for ever, and hold the whole process.
+    assert(engine.journal.isBusy, `positions of ${state.key} are given to records on their way`);
+    await engine.journal.groupEnded();
+  }
 }
 
 /** The cursor's epoch and offset in a position of the graph; undefined for another epoch's. */

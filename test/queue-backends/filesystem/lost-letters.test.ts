@@ -68,6 +68,61 @@ describe('dead letters that are gone from their files', () => {
       }));
 });
 
+describe('dead letters that are lost for good', () => {
+  it('are written off: the books count them as discarded, also after a restart and a kill, and nothing is missing any more (P4, ING-717)', () =>
+    withPlace(async (place) => {
+      await withLetters(place);
+      await edit(place.disk, deadPath, () => Buffer.alloc(0));
+      const queue = await place.open();
+      await queue.reconcileAllDead(signal);
+      expect(await queue.countLetters(key)).toEqual({ key, counted: 2, found: 1 });
+      expect(await queue.writeOffLetters(key)).toEqual({ key, counted: 2, found: 1 });
+      expect(gaps(queue)).toEqual([]);
+      const books = { accepted: 3, applied: 1, dead: 1, discarded: 1, pending: 0 };
+      await assertBooks(queue, books);
+      await place.kill();
+      const again = await place.open();
+      await again.reconcileAllDead(signal);
+      expect(gaps(again)).toEqual([]);
+      await assertBooks(again, books);
+      await expect(again.writeOffLetters(key)).rejects.toMatchObject({ code: 'WRITE_OFF_REFUSED' });
+    }));
+
+  it('of a session that has ended are written off in its next epoch', () =>
+    withPlace(async (place) => {
+      const first = await place.open();
+      await append(first, ...numbered('s', 0, 2));
+      await kill(first);
+      const { items } = await first.readBatch(key, { records: 1, bytes: 1e6 });
+      await first.commit(key, item(items).after, cursorAt(1), null);
+      await first.lifeCycle.finalize(key);
+      await first.close();
+      await edit(place.disk, await retiredPath(place), () => Buffer.alloc(0));
+      const queue = await place.open();
+      await queue.writeOffLetters(key);
+      await assertBooks(queue, { accepted: 2, applied: 1, dead: 0, discarded: 1, pending: 0 });
+    }));
+
+  for (const isWrittenOff of [false, true])
+    it(`are records that wait again after a replay, ${isWrittenOff ? 'written off' : 'missing'} before, and the books balance (P4)`, () =>
+      withPlace(async (place) => {
+        const first = await place.open();
+        await append(first, ...numbered('s', 0, 2));
+        await kill(first);
+        const { items } = await first.readBatch(key, { records: 1, bytes: 1e6 });
+        await first.commit(key, item(items).after, cursorAt(1), null);
+        await first.close();
+        await edit(place.disk, deadPath, () => Buffer.alloc(0));
+        const queue = await place.open();
+        if (isWrittenOff) await queue.writeOffLetters(key);
+        await queue.resetOffset(key, { by: 'operator', operationId: 'x' });
+        const books = { accepted: 2, applied: 0, dead: 0, discarded: 0, pending: 2 };
+        await assertBooks(queue, books);
+        await place.kill();
+        await assertBooks(await place.open(), books);
+      }));
+});
+
 async function retiredPath({ disk }: Place): Promise<string> {
   const names = (await disk.readDirectory(folder)).map(({ name }) => name);
   return `${folder}/${names.find((name) => /^dead\..+\.jsonl$/.test(name)) ?? ''}`;
