@@ -1,5 +1,5 @@
 import type { Engine } from '../engine.ts';
-import { liveLetterRecords } from './count-letters.ts';
+import { liveLetterRecords } from '../session/dead-file.ts';
 import type { DeadLine, PositionPayload } from '../journal/payloads.ts';
 import { type KeyState, pendingRecords } from '../session/key-state.ts';
 import { type Examination, type Standing, survey, waitingBehind } from './examine.ts';

@@ -1,9 +1,7 @@
 import type { KeyGuard } from '#queue';
-import type { Key } from '#record';
 import { evidenceKept } from '#signals';
 import type { Engine } from '../engine.ts';
-import { readLetters } from '../session/dead-file.ts';
-import type { KeyState } from '../session/key-state.ts';
+import { liveLetterRecords } from '../session/dead-file.ts';
 import { loadState } from '../session/load-key.ts';
 
 /** Dead letters that a key's books count, and those that its files hold: different where a file was lost, emptied or changed. */
@@ -35,16 +33,4 @@ export async function countLetters(engine: Engine, guard: KeyGuard): Promise<voi
   if (known?.counted === counted && known.found === found) return;
   const reason = `the books of ${key} count ${counted} dead letters, its dead.jsonl and dead.*.jsonl hold ${found}: restore them from a backup, or see "millrace dead write-off"`;
   evidenceKept.publish(() => ({ path: engine.files.folderOf(key), reason }));
-}
-
-/** Records in the dead letters that the files of a key hold, those in memory too. */
-export async function liveLetterRecords(
-  engine: Engine,
-  key: Key,
-  state: KeyState | undefined,
-): Promise<number> {
-  const letters = await readLetters(engine, key, state);
-  return letters
-    .filter(({ outcome }) => outcome.kind === 'live')
-    .reduce((sum, { records = 1 }) => sum + records, 0);
 }

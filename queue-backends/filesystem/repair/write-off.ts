@@ -9,7 +9,8 @@ import { positionOf } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';
 import { asRetry, withState } from '../with-state.ts';
 import { assertWriter } from '../writer.ts';
-import { countLetters, liveLetterRecords } from './count-letters.ts';
+import { liveLetterRecords } from '../session/dead-file.ts';
+import { countLetters } from './count-letters.ts';
 
 /** What the books of a key and its files say of its dead letters. */
 export function lettersOf(engine: Engine, key: Key): Promise<LetterCount> {

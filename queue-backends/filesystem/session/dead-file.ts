@@ -207,3 +207,15 @@ export async function removeLetterFile(
   if (unparsed.length > 0) await keepCopy(options, path, 'corrupt', reason);
   await options.disk.unlink(path);
 }
+
+/** Records in the dead letters that the files of a key hold, those in memory too. */
+export async function liveLetterRecords(
+  engine: Engine,
+  key: Key,
+  state: KeyState | undefined,
+): Promise<number> {
+  const letters = await readLetters(engine, key, state);
+  return letters
+    .filter(({ outcome }) => outcome.kind === 'live')
+    .reduce((sum, { records = 1 }) => sum + records, 0);
+}
