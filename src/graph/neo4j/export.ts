@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { canonicalJson, type JsonValue } from '#base';
 import { edgeLine, exportedEdgeText, exportedText, nodeLine } from '../canonical.ts';
 import { propertiesText } from '../merge-node.ts';
@@ -99,53 +98,6 @@ function edgeText({ workspace, from, type, to, properties: stored }: Row): strin
     to: String(to),
     properties: exportedEdgeText(propertiesText(state.properties), state.occurredAt),
   });
-}
-
-/**
- * What was read and nobody has taken yet, packed to about a tenth: the scan goes on at the server's speed, so that writers wait for it and not
- * for whoever reads the export.
- */
-export class Spool {
-  readonly #chunks: Uint8Array[] = [];
-  readonly #waiting: (() => void)[] = [];
-  #failure: { readonly error: unknown } | undefined;
-  #isEnded = false;
-  #isLeft = false;
-
-  /** The reader has gone: nothing more is worth to be read. */
-  get isLeft(): boolean {
-    return this.#isLeft;
-  }
-
-  put(text: string): void {
-    this.#chunks.push(deflateRawSync(text, { level: 1 }));
-    this.#wake();
-  }
-
-  end(failure?: { readonly error: unknown }): void {
-    this.#failure = failure;
-    this.#isEnded = true;
-    this.#wake();
-  }
-
-  async *read(): AsyncGenerator<Uint8Array> {
-    try {
-      for (;;) {
-        const chunk = this.#chunks.shift();
-        if (chunk !== undefined) yield inflateRawSync(chunk);
-        else if (this.#failure !== undefined) throw this.#failure.error;
-        else if (this.#isEnded) return;
-        else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-      }
-    } finally {
-      this.#isLeft = true;
-      this.#chunks.length = 0;
-    }
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake();
-  }
 }
 
 const countNodes = `MATCH (n:${nodeLabel}) RETURN count(n) AS n`;

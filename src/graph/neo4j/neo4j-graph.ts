@@ -1,7 +1,7 @@
 import { Gate, isMillraceError, type Chance, type Clock } from '#base';
 import type { FencePermit } from '#fence';
 import type { Key } from '#record';
-import { graphMismatch, queryTimeout } from '../errors.ts';
+import { graphMismatch, graphUnavailable, queryTimeout } from '../errors.ts';
 import type { AnyPart } from '../packed-part.ts';
 import { bindParameters } from '../queries/bind-parameters.ts';
 import { namedQuery } from '../queries/named-queries.ts';
@@ -25,7 +25,7 @@ import type {
 import { isTimedOut } from './classify.ts';
 import { statement } from './cypher.ts';
 import { Neo4jCypherReader } from './cypher-reader.ts';
-import { digestOf, exportChunks, Spool, statsOf } from './export.ts';
+import { digestOf, exportChunks, statsOf } from './export.ts';
 import { adoptRows, applyGroup, armKeys, liveMark, readRows, unpackGroup } from './group-writer.ts';
 import { Neo4jLink, type Neo4jAddress, type Transaction } from './link.ts';
 import { runNamedQuery } from './named-queries.ts';
@@ -39,6 +39,7 @@ import {
   unreferenced,
   usedBytes,
 } from './session-questions.ts';
+import { Spool } from './spool.ts';
 
 export type { Neo4jAddress } from './link.ts';
 export type { OpenedGraph } from './schema.ts';
@@ -63,6 +64,8 @@ export interface Neo4jGraphOptions extends Neo4jAddress {
 const queryTimeLimitMsDefault = 5_000;
 const writeTimeLimitMsDefault = 120_000;
 const statsTimeLimitMs = 120_000;
+/** Exports that may run at once. */
+const exportsMax = 4;
 
 /** What only a graph without snapshots needs. */
 export interface Neo4jGraphStore extends GraphStore, GraphRemoval {
@@ -152,6 +155,8 @@ class Neo4jGraph implements Neo4jGraphStore {
   readonly #link: Neo4jLink;
   readonly #cypher: Neo4jCypherReader;
   readonly #opening: Opening;
+  /** Exports that run; one that was left holds nothing. */
+  readonly #spools = new Set<Spool>();
   /** Writers pass; who wants the graph of one instant holds it, because Neo4j has no snapshots. */
   readonly #gate = new Gate();
 
@@ -214,7 +219,11 @@ class Neo4jGraph implements Neo4jGraphStore {
 
   async *export(): AsyncGenerator<Uint8Array> {
     await this.#opening.whole();
-    const spool = new Spool();
+    for (const spool of this.#spools) if (spool.isLeft) this.#spools.delete(spool);
+    if (this.#spools.size >= exportsMax)
+      throw graphUnavailable({ reason: `${exportsMax} exports run; wait until one has ended` });
+    const spool = new Spool(this.#options.clock);
+    this.#spools.add(spool);
     const release = await this.hold();
     const scanning = this.#scan(spool).finally(release);
     yield* spool.read();
