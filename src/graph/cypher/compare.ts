@@ -1,3 +1,4 @@
+import { Duration } from './duration.ts';
 import { Instant } from './instant.ts';
 import { CypherMap, isList, type Value } from './values.ts';
 
@@ -56,10 +57,11 @@ const ranks = {
   path: 4,
   datetime: 5,
   date: 6,
-  string: 7,
-  boolean: 8,
-  number: 9,
-  null: 10,
+  duration: 7,
+  string: 8,
+  boolean: 9,
+  number: 10,
+  null: 11,
 } as const;
 
 /** A total order over all values, for ORDER BY, min and max. */
@@ -75,6 +77,8 @@ export function order(a: Value, b: Value): number {
     }
     return a.length - b.length;
   }
+  if (a instanceof Duration && b instanceof Duration)
+    return compareWhole(a.averageNanos, b.averageNanos);
   return compare(a, b) ?? compareTexts(keyOf(a), keyOf(b));
 }
 
@@ -85,6 +89,7 @@ function rankOf(value: Value): number {
   if (isNumber(value)) return ranks.number;
   if (isList(value)) return ranks.list;
   if (value instanceof Instant) return value.hasTime ? ranks.datetime : ranks.date;
+  if (value instanceof Duration) return ranks.duration;
   return value instanceof CypherMap ? ranks.map : ranks[value.kind];
 }
 
@@ -136,6 +141,7 @@ export function keyOf(value: Value): string {
   if (typeof value === 'number') return Number.isInteger(value) ? `#${BigInt(value)}` : `#${value}`;
   if (isList(value)) return `[${value.map(keyOf).join(',')}]`;
   if (value instanceof Instant) return `@${value.text}`;
+  if (value instanceof Duration) return `~${value.text}`;
   if (value instanceof CypherMap) {
     const entries = [...value.entries].map(([key, one]) => `${JSON.stringify(key)}:${keyOf(one)}`);
     return `{${entries.sort().join(',')}}`;

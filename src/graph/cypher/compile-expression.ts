@@ -182,7 +182,7 @@ function compileCall(expression: Of<'call'>, place: Place): Evaluate {
   const fail = failAt(expression, place);
   return (row, run) => {
     const given = values.map((value) => value(row, run));
-    return isStrict && given.includes(null) ? null : call(given, fail);
+    return isStrict && given.includes(null) ? null : call(given, fail, run.now);
   };
 }
 

@@ -1,4 +1,5 @@
 import { equals } from './compare.ts';
+import { Duration } from './duration.ts';
 import { Instant } from './instant.ts';
 import { bounded, floatText, type Fail } from './operators.ts';
 import {
@@ -10,6 +11,7 @@ import {
   PathValue,
   type Value,
 } from './values.ts';
+import { durationBetween, toDuration, toInstant, truncated } from './time-functions.ts';
 
 /** One function of the language: how many arguments it takes, and what it makes of them. */
 export interface CypherFunction {
@@ -17,10 +19,11 @@ export interface CypherFunction {
   readonly most: number;
   /** With a null among its arguments it is null, and is not called. */
   readonly isStrict: boolean;
-  call(values: readonly Value[], fail: Fail): Value;
+  /** `now`: one moment for the whole query. */
+  call(values: readonly Value[], fail: Fail, now: Instant): Value;
 }
 
-type Call = (values: readonly Value[], fail: Fail) => Value;
+type Call = CypherFunction['call'];
 
 function strict(least: number, call: Call, most: number = least): CypherFunction {
   return { least, most, isStrict: true, call };
@@ -38,6 +41,14 @@ const float = (call: (value: number) => number): CypherFunction =>
 
 /** Elements a range may have. */
 const rangeMax = 1_000_000;
+
+/** The clock under the names that Neo4j has for it. */
+const clocks = Object.fromEntries(
+  ['transaction', 'statement', 'realtime'].flatMap((clock) => [
+    [`datetime.${clock}`, strict(0, (_values, _fail, now) => now)],
+    [`date.${clock}`, strict(0, (_values, fail, now) => toInstant(now, false, fail))],
+  ]),
+);
 
 /** Functions by their names in lower case; aggregates stand in aggregates.ts. */
 export const functions: Readonly<Record<string, CypherFunction>> = {
@@ -137,9 +148,33 @@ export const functions: Readonly<Record<string, CypherFunction>> = {
   tan: float(Math.tan),
   pi: strict(0, () => Math.PI),
   e: strict(0, () => Math.E),
-  datetime: strict(1, ([value = null], fail) => toInstant(value, true, fail)),
-  date: strict(1, ([value = null], fail) => toInstant(value, false, fail)),
+  datetime: strict(0, ([value], fail, now) => toInstant(value ?? now, true, fail), 1),
+  date: strict(0, ([value], fail, now) => toInstant(value ?? now, false, fail), 1),
+  ...clocks,
+  timestamp: strict(0, (_values, _fail, now) => now.member('epochMillis') ?? null),
+  'datetime.fromepochmillis': strict(
+    1,
+    ([ms = null], fail) => new Instant(asInteger(ms, fail) * 1_000_000n, true),
+  ),
+  'datetime.fromepoch': strict(
+    2,
+    ([seconds = null, nanos = null], fail) =>
+      new Instant(asInteger(seconds, fail) * 1_000_000_000n + asInteger(nanos, fail), true),
+  ),
+  'datetime.truncate': strict(2, (values, fail) => truncated(values, true, fail)),
+  'date.truncate': strict(2, (values, fail) => truncated(values, false, fail)),
+  duration: strict(1, ([value = null], fail) => toDuration(value, fail)),
+  'duration.between': strict(2, (values, fail) => durationBetween('all', values, fail)),
+  'duration.inmonths': strict(2, (values, fail) => durationBetween('months', values, fail)),
+  'duration.indays': strict(2, (values, fail) => durationBetween('days', values, fail)),
+  'duration.inseconds': strict(2, (values, fail) => durationBetween('seconds', values, fail)),
 };
+
+function asInteger(value: Value, fail: Fail): bigint {
+  return typeof value === 'bigint'
+    ? value
+    : fail(`an integer is expected, and this is ${kindOf(value)}`);
+}
 
 function range(values: readonly Value[], fail: Fail): Value {
   const [first = 0n, last = 0n, step = 1n] = values.map((value) => {
@@ -158,7 +193,7 @@ function toText(value: Value, fail: Fail): Value {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'number') return floatText(value);
   if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
-  if (value instanceof Instant) return value.text;
+  if (value instanceof Instant || value instanceof Duration) return value.text;
   return fail(`toString() takes no ${kindOf(value).replace(/^an? /, '')}`);
 }
 
@@ -195,16 +230,6 @@ function toBoolean(value: Value, fail: Fail): Value {
     return word === 'true' ? true : word === 'false' ? false : null;
   }
   return fail(`toBoolean() takes no ${kindOf(value).replace(/^an? /, '')}`);
-}
-
-function toInstant(value: Value, hasTime: boolean, fail: Fail): Value {
-  if (value instanceof Instant) {
-    if (value.hasTime === hasTime) return value;
-    return toInstant(hasTime ? `${value.text}T00:00:00Z` : value.text.slice(0, 10), hasTime, fail);
-  }
-  const instant = typeof value === 'string' ? Instant.parse(value) : undefined;
-  if (instant === undefined) return fail('this is no date or time in the form of ISO 8601');
-  return instant.hasTime === hasTime ? instant : toInstant(instant, hasTime, fail);
 }
 
 function asText(value: Value, fail: Fail): string {

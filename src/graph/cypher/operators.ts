@@ -1,5 +1,6 @@
 import type { BinaryOperator } from './ast.ts';
 import { compare, equals } from './compare.ts';
+import { Duration, plusDuration } from './duration.ts';
 import { Instant } from './instant.ts';
 import { CypherMap, isList, kindOf, type Value } from './values.ts';
 
@@ -138,7 +139,7 @@ function plainText(value: Value, fail: Fail): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return floatText(value);
-  if (value instanceof Instant) return value.text;
+  if (value instanceof Instant || value instanceof Duration) return value.text;
   return fail(`${kindOf(value)} and a string cannot be put together`);
 }
 
@@ -157,12 +158,35 @@ function calculate(
   fail: Fail,
 ): Value {
   if (left === null || right === null) return null;
+  const moved = withDuration(operator, left, right);
+  if (moved !== undefined) return moved;
   for (const value of [left, right])
     if (typeof value !== 'bigint' && typeof value !== 'number')
       return fail(`${operator} wants numbers, and this is ${kindOf(value)}`);
   if (typeof left === 'bigint' && typeof right === 'bigint' && operator !== '^')
     return whole(operator, left, right, fail);
   return fraction(operator, Number(left), Number(right));
+}
+
+/** Times and durations are put together, and durations made longer; undefined for everything else. */
+function withDuration(
+  operator: '+' | '-' | '*' | '/' | '%' | '^',
+  left: Value,
+  right: Value,
+): Value | undefined {
+  const isAdding = operator === '+' || operator === '-';
+  const sign = operator === '-' ? -1n : 1n;
+  if (isAdding && right instanceof Duration) {
+    if (left instanceof Instant) return plusDuration(left, right, sign);
+    if (left instanceof Duration) return left.plus(right, sign);
+  }
+  if (operator === '+' && left instanceof Duration && right instanceof Instant)
+    return plusDuration(right, left, 1n);
+  const [duration, factor] = left instanceof Duration ? [left, right] : [right, left];
+  if (!(duration instanceof Duration)) return undefined;
+  if (typeof factor !== 'bigint' && typeof factor !== 'number') return undefined;
+  if (operator === '*') return duration.times(Number(factor));
+  return operator === '/' && left === duration ? duration.times(1 / Number(factor)) : undefined;
 }
 
 function whole(
@@ -217,7 +241,7 @@ function fraction(
 export function memberOf(of: Value, name: string, fail: Fail): Value {
   if (of === null) return null;
   if (of instanceof CypherMap) return of.get(name);
-  if (of instanceof Instant) {
+  if (of instanceof Instant || of instanceof Duration) {
     const member = of.member(name);
     if (member === undefined) return fail(`${kindOf(of)} has no member ${name}`);
     return member;

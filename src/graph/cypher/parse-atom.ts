@@ -1,6 +1,7 @@
 import type { CaseBranch, Expression, MapProjectionItem } from './ast.ts';
 import { checkedSearch, parsePath, parsePatterns, searchAhead } from './parse-pattern.ts';
 import type { TokenReader } from './token-reader.ts';
+import { hasAggregate } from './walk-tree.ts';
 
 const integerMax = 2n ** 63n - 1n;
 
@@ -72,9 +73,8 @@ function parseList(reader: TokenReader): Expression {
     (reader.peek().kind === 'word' || reader.peek().kind === 'quoted') && isInAt(reader, 1);
   if (isComprehension) return parseComprehension(reader, at);
   const isNamedPath = reader.isSign('=', 1) && reader.isSign('(', 2) && isPatternAhead(reader, 2);
-  if (isNamedPath || (reader.isSign('(') && isPatternAhead(reader))) {
-    throw reader.unsupported(at, 'a pattern comprehension', 'say COLLECT { MATCH … RETURN … }');
-  }
+  if (isNamedPath || (reader.isSign('(') && isPatternAhead(reader)))
+    return parsePatternComprehension(reader, at);
   const items: Expression[] = [];
   if (!reader.isSign(']')) {
     do items.push(reader.grammar.expression(reader));
@@ -82,6 +82,34 @@ function parseList(reader: TokenReader): Expression {
   }
   reader.needSign(']', 'at the end of a list');
   return { kind: 'list', at, items };
+}
+
+/** `[(a)-->(b) WHERE … | b.x]` is `COLLECT { MATCH (a)-->(b) WHERE … RETURN b.x }`. */
+function parsePatternComprehension(reader: TokenReader, at: number): Expression {
+  const patterns = parsePatterns(reader);
+  if (patterns.length > 1) throw reader.expected('one pattern', 'in a pattern comprehension');
+  const where = reader.takeWord('WHERE')
+    ? reader.withBar(true, () => reader.grammar.expression(reader))
+    : undefined;
+  reader.needSign('|', 'in a pattern comprehension');
+  const expression = reader.grammar.expression(reader);
+  if (hasAggregate(expression))
+    throw reader.invalid(expression.at, 'no aggregate stands in a pattern comprehension');
+  reader.needSign(']', 'at the end of a list');
+  const items = [{ at: expression.at, expression, name: 'value', hasAlias: true }];
+  const projection = {
+    at,
+    isDistinct: false,
+    hasAll: false,
+    items,
+    orderBy: [],
+    skip: undefined,
+    limit: undefined,
+  };
+  const match = { kind: 'match', at, isOptional: false, patterns, where } as const;
+  const clauses = [match, { kind: 'return', at, projection } as const];
+  const query = { parts: [{ clauses }], union: undefined };
+  return { kind: 'subquery', at, result: 'collect', query };
 }
 
 function isInAt(reader: TokenReader, ahead: number): boolean {

@@ -4,6 +4,7 @@ import type { QueryResult } from '../store.ts';
 import type { Query } from './ast.ts';
 import { compilePatternPredicate, compileShortestPath } from './compile-match.ts';
 import { compileQuery, compileSubquery, type CompiledQuery } from './compile-query.ts';
+import { Instant } from './instant.ts';
 import { parseCypher } from './parse-query.ts';
 import { Scope, Source, type InnerCompilers } from './scope.ts';
 import { jsonOf, valueOf } from './values.ts';
@@ -63,7 +64,8 @@ export class CypherRunner {
     const values = new Map(
       Object.entries(parameters).map(([name, value]) => [name, valueOf(value)]),
     );
-    const run = { view, parameters: values, budget: this.#budget(limits, isCancelled) };
+    const now = new Instant(BigInt(this.#clock.now()) * 1_000_000n, true);
+    const run = { view, parameters: values, now, budget: this.#budget(limits, isCancelled) };
     const rows: unknown[][] = [];
     let bytes = 0;
     for (const row of pipe([[]], run)) {

@@ -1,6 +1,7 @@
 import type { Expression, PathPattern } from './ast.ts';
 import { cypherInvalid } from './errors.ts';
 import type { Budget, GraphView } from './view.ts';
+import type { Instant } from './instant.ts';
 import type { Value } from './values.ts';
 
 /** Values by slot. Rows are never changed once they were handed on. */
@@ -11,6 +12,8 @@ export interface Run {
   readonly view: GraphView;
   readonly budget: Budget;
   readonly parameters: ReadonlyMap<string, Value>;
+  /** When the query began. */
+  readonly now: Instant;
 }
 
 export type Evaluate = (row: Row, run: Run) => Value;

@@ -1,3 +1,4 @@
+import { Duration } from './duration.ts';
 import { Instant } from './instant.ts';
 
 /**
@@ -11,6 +12,7 @@ export type Value =
   | number
   | string
   | Instant
+  | Duration
   | readonly Value[]
   | CypherMap
   | NodeValue
@@ -118,6 +120,7 @@ export function kindOf(value: Value): string {
   if (typeof value === 'boolean') return 'a boolean';
   if (isList(value)) return 'a list';
   if (value instanceof Instant) return value.hasTime ? 'a datetime' : 'a date';
+  if (value instanceof Duration) return 'a duration';
   if (value instanceof CypherMap) return 'a map';
   return `a ${value.kind}`;
 }
@@ -141,7 +144,7 @@ export function jsonOf(value: Value): unknown {
   if (typeof value === 'bigint') return isSafe(value) ? Number(value) : String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (isList(value)) return value.map(jsonOf);
-  if (value instanceof Instant) return value.text;
+  if (value instanceof Instant || value instanceof Duration) return value.text;
   if (value instanceof CypherMap) return mapJson(value);
   if (value.kind === 'node') {
     const { id, workspace, labels, properties } = value;

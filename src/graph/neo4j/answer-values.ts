@@ -1,5 +1,12 @@
-import neo4j, { type DateTime, type Node, type Path, type Relationship } from 'neo4j-driver';
+import neo4j, {
+  type DateTime,
+  type Duration,
+  type Node,
+  type Path,
+  type Relationship,
+} from 'neo4j-driver';
 import { shownProperties } from '../canonical.ts';
+import { durationText } from '../cypher/index.ts';
 import { visibleLabels, visibleProperties } from '../node-state.ts';
 import { edgeState, hiddenProperty, nodeState } from './stored-form.ts';
 import { timeOf, toDateTime } from './values.ts';
@@ -56,6 +63,10 @@ export function answerOf(value: unknown, ends: EndIds): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value !== 'object' || value === null) return value ?? null;
   if (Array.isArray(value)) return value.map((one) => answerOf(one, ends));
+  if (neo4j.isDuration(value)) {
+    const { months, days, seconds, nanoseconds } = value as unknown as Duration<bigint>;
+    return durationText(months, days, seconds, nanoseconds);
+  }
   if (neo4j.isDateTime(value)) return timeOf(value as unknown as DateTime<bigint>);
   if (isNode(value)) return nodeAnswer(value);
   if (isRelationship(value)) return relationshipAnswer(value, ends);

@@ -11,14 +11,17 @@ import { nodeLabel } from './stored-form.ts';
 
 /** A named query in the Cypher of the server. What it cannot say, the row is finished with. */
 interface ServerQuery {
-  readonly text: string;
+  /** Given the condition that keeps it to one session, or to none. */
+  text(ofSession: string): string;
   finish?(row: Row): Row;
 }
 
 const inWorkspaces = '($workspace IS NULL OR n.workspace IN $workspace)';
 /** The session that owns a node: it says so, or its id begins with the id of the session's node. */
 const owner = "coalesce(n.session_id, split(n.node_id, '::')[0])";
-const ofSession = `($session IS NULL OR ${owner} IN [$session, $session_node])`;
+/** Ids of what a session owns begin with its own: an index finds them. */
+const ofOneSession = `n.node_id STARTS WITH $session_node AND ${owner} IN [$session, $session_node]`;
+const ofAnySession = 'true';
 
 /** The embedded store has nulls first where it goes up, and last where it goes down. */
 function upwards(...names: readonly string[]): string {
@@ -40,7 +43,7 @@ function total(property: string): string {
 }
 
 const sessions: ServerQuery = {
-  text: `MATCH (n:${nodeLabel}&Session) WHERE ${inWorkspaces}
+  text: () => `MATCH (n:${nodeLabel}&Session) WHERE ${inWorkspaces}
 WITH n, CASE WHEN n:ForkedSession THEN 'forked' WHEN n:SubSession THEN 'sub' WHEN n:RootSession THEN 'root'
   WHEN n:StubSession THEN 'stub' WHEN n:IncompleteSession THEN 'incomplete' ELSE 'untyped' END AS kind
 WHERE ($kind IS NULL OR kind = $kind) AND ($status IS NULL OR n.status = $status)
@@ -54,7 +57,7 @@ ORDER BY ${downwards('last_updated')}, ${upwards('workspace', 'session')}`,
 };
 
 const toolCalls: ServerQuery = {
-  text: `MATCH (n:${nodeLabel}&ToolCall)
+  text: (ofSession) => `MATCH (n:${nodeLabel}&ToolCall)
 WHERE ${inWorkspaces} AND ${ofSession} AND ($tool IS NULL OR n.tool_name = $tool)
 WITH n.workspace AS workspace, n.tool_name AS tool, ${owner} AS owner, n.ended_at AS ended_at,
   n.result_success AS success, ${millis('n.ended_at')} - ${millis('n.started_at')} AS elapsed
@@ -66,7 +69,9 @@ ORDER BY calls DESC, ${upwards('workspace', 'tool')} LIMIT $limit`,
 };
 
 const filesTouched: ServerQuery = {
-  text: `MATCH (n:${nodeLabel}&(ToolCall|ArtifactEvent)) WHERE ${inWorkspaces} AND ${ofSession}
+  text: (
+    ofSession,
+  ) => `MATCH (n:${nodeLabel}&(ToolCall|ArtifactEvent)) WHERE ${inWorkspaces} AND ${ofSession}
 WITH n.workspace AS workspace, coalesce(n.file_path, n.path) AS path, ${owner} AS owner,
   coalesce(n.tool_name, n.event_name) AS tool, coalesce(n.started_at, n.occurred_at) AS at
 WHERE path IS NOT NULL AND ($contains IS NULL OR path CONTAINS $contains)
@@ -85,7 +90,7 @@ const isError = ["':error'", "':failed'"]
   .join(' OR ');
 
 const errors: ServerQuery = {
-  text: `CALL () {
+  text: (ofSession) => `CALL () {
   MATCH (n:${nodeLabel}&ToolCall) WHERE ${inWorkspaces} AND ${ofSession} AND n.result_success = false
   RETURN n, coalesce(n.ended_at, n.started_at) AS at, 'tool' AS kind, n.tool_name AS name
   UNION ALL
@@ -110,7 +115,7 @@ ORDER BY ${downwards('at')}, ${upwards('workspace', 'session', 'id')}`,
 };
 
 const timeline: ServerQuery = {
-  text: `MATCH (s:${nodeLabel} {node_id: $session_node})-[:HAS_EVENT]->(n:${nodeLabel})
+  text: () => `MATCH (s:${nodeLabel} {node_id: $session_node})-[:HAS_EVENT]->(n:${nodeLabel})
 WHERE ${inWorkspaces} AND ($event IS NULL OR n.event_name = $event)
   AND ($since IS NULL OR n.occurred_at >= datetime($since))
   AND ($until IS NULL OR n.occurred_at < datetime($until))
@@ -122,7 +127,7 @@ ORDER BY ${upwards('workspace', 'at', 'id')}`,
 };
 
 const tokenUsage: ServerQuery = {
-  text: `MATCH (n:${nodeLabel}&Iteration)
+  text: (ofSession) => `MATCH (n:${nodeLabel}&Iteration)
 WHERE ${inWorkspaces} AND ${ofSession} AND ($model IS NULL OR n.model = $model)
 WITH n.workspace AS workspace, ${owner} AS owner, n.provider AS provider, n.model AS model, count(*) AS iterations,
   ${total('n.usage_input')} AS input, ${total('n.usage_output')} AS output,
@@ -171,7 +176,9 @@ async function runServerQuery(
 ): Promise<readonly Row[]> {
   if (query === undefined) throw new RangeError('a named query has no form for Neo4j');
   const ends = new EndIds();
-  const rows = await tx.run(statement(query.text, parameters));
+  const isOfOne = typeof parameters['session'] === 'string';
+  const text = query.text(isOfOne ? ofOneSession : ofAnySession);
+  const rows = await tx.run(statement(text, parameters));
   return rows
     .map((row) => query.finish?.(row) ?? row)
     .map((row) =>
