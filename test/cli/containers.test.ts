@@ -29,7 +29,7 @@ interface Compose {
     >
   >;
   readonly volumes: Readonly<Record<string, unknown>>;
-  readonly secrets: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
 }
 
 /** Instructions of the Dockerfile, continued lines joined. */
@@ -92,7 +92,72 @@ describe('Dockerfile', () => {
   });
 });
 
+/** What hadolint would say, as far as it applies here; its rules in brackets. */
+describe('the Dockerfile, as a linter reads it', () => {
+  const of = (word: string): readonly string[] =>
+    instructions.filter((one) => one.word === word).map(({ rest }) => rest);
+
+  it('pins its base images, names its stages, and copies from those alone (DL3006, DL3007, DL3022)', () => {
+    const stages = of('FROM').map((rest) => / AS (\S+)$/.exec(rest)?.[1]);
+    for (const rest of of('FROM')) expect(rest).toMatch(/^[a-z]+:\d[\w.-]*( AS \S+)?$/);
+    for (const rest of of('COPY')) {
+      const from = /--from=(\S+)/.exec(rest)?.[1];
+      if (from !== undefined) expect(stages).toContain(from);
+    }
+  });
+
+  it('has absolute work folders, no ADD, no sudo, nothing piped into a shell (DL3000, DL3004, DL3020, DL4006)', () => {
+    for (const rest of of('WORKDIR')) expect(rest).toMatch(/^\//);
+    expect(of('ADD')).toEqual([]);
+    for (const rest of of('RUN')) {
+      expect(rest).not.toMatch(/\bsudo\b|\bcd \b|\bapt(-get)? |\|\s*(sh|bash)\b/);
+      // `npm ci` takes what the lock file says; an installation names its file (DL3016).
+      if (/npm install/.test(rest)) expect(rest).toMatch(/\.tgz/);
+    }
+  });
+
+  it('runs what package.json has, from a lock file that was copied before the sources', () => {
+    const { scripts } = JSON.parse(readText('package.json')) as {
+      scripts: Readonly<Record<string, string>>;
+    };
+    for (const rest of of('RUN'))
+      for (const [, name = ''] of rest.matchAll(/npm run (\S+)/g))
+        expect(Object.keys(scripts)).toContain(name);
+    const words = instructions.map(({ word, rest }) => `${word} ${rest}`);
+    const order = ['COPY package.json package-lock.json ./', 'RUN npm ci', 'COPY . .'];
+    const places = order.map((line) => words.indexOf(line));
+    expect(places.every((at) => at >= 0)).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+  });
+
+  it('has one way to start, in the form without a shell, and one look at its health (DL3012, DL3025, DL4003)', () => {
+    for (const word of ['ENTRYPOINT', 'CMD', 'HEALTHCHECK', 'STOPSIGNAL'])
+      expect(of(word), word).toHaveLength(1);
+    for (const word of ['ENTRYPOINT', 'CMD']) expect(() => JSON.parse(last(word))).not.toThrow();
+    const probe = /CMD (\[.*\])$/.exec(last('HEALTHCHECK'))?.[1];
+    expect(JSON.parse(probe ?? '')).toHaveLength(3);
+  });
+
+  it('takes no secret and no history into the image, and git keeps none either', () => {
+    const ignored = readText('.dockerignore').split('\n');
+    for (const name of ['.git', 'node_modules', 'secrets']) expect(ignored).toContain(name);
+    for (const { file } of Object.values(compose.secrets))
+      expect(readText('.gitignore')).toContain(`${file.split('/')[1] ?? '?'}/`);
+  });
+});
+
 describe('compose.yaml', () => {
+  it('shows commands of docker compose for services that there are, and opens nothing beyond loopback', () => {
+    const shown = [...readText('compose.yaml').matchAll(/^# .*docker compose (up|run) (.*)$/gm)];
+    expect(shown.length).toBeGreaterThan(2);
+    for (const [, , line = ''] of shown) {
+      const [service] = line.split(' ').filter((word) => !word.startsWith('-'));
+      if (service !== undefined) expect(Object.keys(compose.services)).toContain(service);
+    }
+    for (const { ports = [] } of Object.values(compose.services))
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  });
+
   it('stops the daemon no sooner than its grace ends (ING-825)', () => {
     const { config } = loadConfig({});
     const stopMs = parseDurationMs(compose.services['millrace']?.stop_grace_period ?? '') ?? 0;
@@ -106,7 +171,7 @@ describe('compose.yaml', () => {
     expect(config['graph.store']).toBe('neo4j');
     const host = new URL(config['graph.neo4j.url']).hostname;
     expect(Object.keys(compose.services)).toContain(host);
-    expect(compose.services[host]?.image).toMatch(/^neo4j:5/);
+    expect(readText('docs/neo4j.md')).toContain(` ${compose.services[host]?.image ?? '?'}\``);
   });
 
   it('names commands, volumes, secrets and services that there are', () => {
