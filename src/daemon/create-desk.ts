@@ -1,33 +1,21 @@
 import type { Chance, Clock } from '#base';
 import type { ControlDatabase } from '#control';
-import { createDeadLetters, createLetterJobs } from '#dead-letters';
-import { fold } from '#handlers';
+import { createDeadLetters, createLetterJobs, type DeadLetterDependencies } from '#dead-letters';
 import { createOperations, type OpsContext } from '#ops';
-import type { Redaction } from '#ingest';
-import type { Key } from '#record';
+import type { QueueBackend, QueueLedger } from '#queue';
 import { createLiveFeed } from '#signals';
-import type { Stores } from './assemble.ts';
 
 /** What operators work with: letters, the acts on them and their record. */
-export function createDesk(needs: {
-  readonly redact: Redaction;
-  readonly clock: Clock;
-  readonly chance: Chance;
-  readonly control: ControlDatabase;
-  readonly stores: Stores;
-  readonly wake: (key: Key) => void;
-}): Pick<OpsContext, 'deadLetters' | 'operations' | 'jobs' | 'feed'> {
-  const { redact, clock, chance, control, stores, wake } = needs;
-  const { queue, neighbours, graph } = stores;
-  const folding = { fold, spillBytes: graph.spillBytes };
-  const deadLetters = createDeadLetters({
-    redact,
-    queue,
-    ledger: queue,
-    neighbours,
-    folding,
-    wake,
-  });
+export function createDesk(
+  needs: Omit<DeadLetterDependencies, 'ledger'> & {
+    readonly queue: QueueBackend & QueueLedger;
+    readonly clock: Clock;
+    readonly chance: Chance;
+    readonly control: ControlDatabase;
+  },
+): Pick<OpsContext, 'deadLetters' | 'operations' | 'jobs' | 'feed'> {
+  const { clock, chance, control, queue } = needs;
+  const deadLetters = createDeadLetters({ ...needs, ledger: queue });
   const operations = createOperations({ rows: control.operations, clock, chance });
   const jobs = createLetterJobs({
     rows: control.jobs,

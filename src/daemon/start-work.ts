@@ -2,6 +2,7 @@ import { isLoopback, type TokenStore } from '#access';
 import { parseAddress, type Config } from '#config';
 import { adoptGraph, createDrain, type Drain } from '#drain';
 import type { FencePermit } from '#fence';
+import { fold } from '#handlers';
 import { createIngest, createRedaction, type Ingest, type IngestOptions } from '#ingest';
 import type { Degradation, OpsContext } from '#ops';
 import { backupRunning } from '#backup';
@@ -111,6 +112,15 @@ function removalOver(
   return removal;
 }
 
+function deskNeeds(
+  { clock, chance }: Ground,
+  { control, stores: { queue, neighbours, graph } }: WorkNeeds,
+  over: Pick<Parameters<typeof createDesk>[0], 'redact' | 'wake'>,
+): Parameters<typeof createDesk>[0] {
+  const folding = { fold, spillBytes: graph.spillBytes };
+  return { queue, neighbours, folding, clock, chance, control, ...over };
+}
+
 function ingestOver(
   { clock, options }: Ground,
   { stores: { queue } }: WorkNeeds,
@@ -153,7 +163,7 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   const onAppended = (key: Parameters<Drain['wake']>[0]): void => drain.wake(key);
   const redact = createRedaction(redactRules(config));
   const ingest = ingestOver(ground, needs, { onAppended, redact });
-  const desk = createDesk({ redact, clock, chance, control, stores, wake: onAppended });
+  const desk = createDesk(deskNeeds(ground, needs, { redact, wake: onAppended }));
   const backups = createBackups(
     ground,
     { root, permit, control, stores, drain, loaded: options.loaded, clock },

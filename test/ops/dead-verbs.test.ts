@@ -1,29 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { fold } from '#handlers';
 import { verbs, type Caller } from '#ops';
-import { opsAudited, type OpsAudited } from '#signals';
-import { contradiction, note, notes } from '../drain/drain-fixture.ts';
+import { contradiction, note } from '../drain/drain-fixture.ts';
 import { testKey, testRecord } from '../support/queue-fixtures.ts';
-import { openOps, operator, type OpsFixture, type Row } from './ops-fixture.ts';
+import { operator, type OpsFixture, type Row } from './ops-fixture.ts';
+import { audits, drainedOn, limitedTo, openings } from './ops-steps.ts';
 
-const open: OpsFixture[] = [];
+const here = openings();
 const called = new Set<string>();
 
-async function openHere(options: Parameters<typeof openOps>[0] = {}): Promise<OpsFixture> {
-  const fixture = await openOps(options);
-  open.push(fixture);
-  return fixture;
-}
-
-/** Three sessions, one poison record in each of the first two, all drained. */
-async function drained(): Promise<OpsFixture> {
-  const fixture = await openHere();
-  for (const session of ['a', 'b'])
-    await fixture.post(note(session, 0), contradiction(session, 1), note(session, 2));
-  await fixture.post(...notes('c', 4));
-  await fixture.drained();
-  return fixture;
-}
+const openHere = here.open;
+const drained = async (): Promise<OpsFixture> => drainedOn(await openHere());
 
 /** A session whose `broken` records died of a defect that is mended since. */
 async function withMended(count: number): Promise<OpsFixture> {
@@ -40,21 +27,6 @@ async function withMended(count: number): Promise<OpsFixture> {
   return fixture;
 }
 
-function limitedTo(...workspaces: readonly string[]): Caller {
-  return { ...operator, principal: 'limited', workspaces };
-}
-
-async function audits(act: () => Promise<unknown>): Promise<readonly OpsAudited[]> {
-  const told: OpsAudited[] = [];
-  const end = opsAudited.subscribe((message) => told.push(message));
-  try {
-    await act().catch((error: unknown) => error);
-  } finally {
-    end();
-  }
-  return told;
-}
-
 async function letterIds({ call }: OpsFixture, input: Row = {}): Promise<readonly string[]> {
   const letters = (await call('dead list', input))['dead_letters'] as readonly Row[];
   return letters.map(({ id }) => String(id));
@@ -67,11 +39,7 @@ async function settled({ context }: OpsFixture, answer: Row): Promise<Row> {
 }
 
 afterEach(async () => {
-  for (const fixture of open.splice(0)) {
-    for (const name of fixture.called) called.add(name);
-    await fixture.context.jobs.stop();
-    await fixture.close();
-  }
+  for (const name of await here.close()) called.add(name);
 });
 
 describe('looking', () => {

@@ -1,11 +1,11 @@
 import { Value } from 'typebox/value';
 import { openTokenStore } from '#access';
-import { createDeadLetters, createLetterJobs } from '#dead-letters';
 import { openControlDatabase } from '#control';
 import { memoryDisk, stagingNames } from '#disk';
-import { createOperations, verbs, type Caller, type OpsContext, type Verb } from '#ops';
+import { verbs, type Caller, type OpsContext, type Verb } from '#ops';
 import { createRetention } from '#keeping';
-import { createLiveFeed } from '#signals';
+import type { Key } from '#record';
+import { createDesk } from '../../src/daemon/create-desk.ts';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
 import { adoptNothing, fixedDesk, saveNothing } from './quiet-acts.ts';
 import { seededChance } from '../support/chance.ts';
@@ -68,23 +68,8 @@ export async function openOps(
     chance,
   });
   const control = openControlDatabase(':memory:', { clock });
-  const deadLetters = createDeadLetters({ queue, ledger: queue, wake: (key) => drain.wake(key) });
-  const operations = createOperations({ rows: control.operations, clock, chance });
-  const jobs = createLetterJobs({
-    rows: control.jobs,
-    letters: deadLetters,
-    clock,
-    chance,
-    audit: ({ operationId, kind, principal, outcome, counts }) =>
-      operations.record({
-        operationId,
-        verb: `job ${kind}`,
-        principal,
-        input: { job: operationId, counts },
-        outcome,
-        count: 0,
-      }),
-  });
+  const wake = (key: Key): void => drain.wake(key);
+  const desk = createDesk({ queue, clock, chance, control, wake });
   const context: OpsContext = {
     queue,
     ledger: queue,
@@ -95,9 +80,7 @@ export async function openOps(
       read: async (sha256) => fixture.world.objects.get(sha256),
     },
     drain,
-    deadLetters,
-    jobs,
-    feed: createLiveFeed({ clock, life: 'test' }),
+    ...desk,
     tokens,
     removal: undefined,
     retention: createRetention({
@@ -108,7 +91,6 @@ export async function openOps(
       onTaken: () => undefined,
     }),
     repair: undefined,
-    operations,
     clock,
     startedMs: clock.monotonic(),
     versions: {

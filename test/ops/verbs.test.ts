@@ -1,46 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { verbs, type Caller } from '#ops';
-import { opsAudited, type OpsAudited } from '#signals';
-import { contradiction, note, notes } from '../drain/drain-fixture.ts';
+import { verbs } from '#ops';
+import { note, notes } from '../drain/drain-fixture.ts';
 import { testKey, testRecord } from '../support/queue-fixtures.ts';
-import { others, openOps, operator, stranger, type OpsFixture, type Row } from './ops-fixture.ts';
-const open: OpsFixture[] = [];
+import { others, operator, stranger, type OpsFixture, type Row } from './ops-fixture.ts';
+import { audits, drainedOn, limitedTo, openings } from './ops-steps.ts';
+const here = openings();
 const called = new Set<string>(others);
-async function openHere(options: Parameters<typeof openOps>[0] = {}): Promise<OpsFixture> {
-  const fixture = await openOps(options);
-  open.push(fixture);
-  return fixture;
-}
+const openHere = here.open;
+const drained = async (): Promise<OpsFixture> => drainedOn(await openHere());
 
-/** Three sessions, one poison record in each of the first two, all drained. */
-async function drained(): Promise<OpsFixture> {
-  const fixture = await openHere();
-  for (const session of ['a', 'b'])
-    await fixture.post(note(session, 0), contradiction(session, 1), note(session, 2));
-  await fixture.post(...notes('c', 4));
-  await fixture.drained();
-  return fixture;
-}
-
-function limitedTo(...workspaces: readonly string[]): Caller {
-  return { ...operator, principal: 'limited', workspaces };
-}
-
-async function audits(act: () => Promise<unknown>): Promise<readonly OpsAudited[]> {
-  const told: OpsAudited[] = [];
-  const end = opsAudited.subscribe((message) => told.push(message));
-  try {
-    await act().catch((error: unknown) => error);
-  } finally {
-    end();
-  }
-  return told;
-}
 afterEach(async () => {
-  for (const fixture of open.splice(0)) {
-    for (const name of fixture.called) called.add(name);
-    await fixture.close();
-  }
+  for (const name of await here.close()) called.add(name);
 });
 
 describe('status', () => {

@@ -21,8 +21,14 @@ export async function countLetters(engine: Engine, guard: KeyGuard): Promise<voi
   const state = await loadState(engine, guard);
   // The caller holds the key's lock, so that no other commit follows.
   await state?.commitInFlight;
-  const counted = (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
-  const found = await liveLetterRecords(engine, key, state);
+  const booked = (): number => (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
+  let counted: number;
+  let found: number;
+  // The record of a requeue that was handed over before may become durable while the letters are read, and takes its letter from the books.
+  do {
+    counted = booked();
+    found = await liveLetterRecords(engine, key, state);
+  } while (booked() !== counted);
   const known = engine.letterGaps.get(key);
   if (counted === found) {
     engine.letterGaps.delete(key);

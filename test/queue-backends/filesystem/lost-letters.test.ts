@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { FilesystemQueue } from '#queue-backends/filesystem';
+import type { Disk } from '#disk';
 import { evidenceKept } from '#signals';
 import { append, assertBooks, cursorAt, item, kill, numbered } from '../../contract/queue/steps.ts';
+import { testRecord } from '../../support/queue-fixtures.ts';
 import { edit, flipAt, readText, withPlace, type Place } from './place.ts';
 import { folder, key } from './stopped-key.ts';
 
@@ -21,6 +23,39 @@ async function withLetters(place: Place): Promise<void> {
   await queue.close();
 }
 
+/** A disk whose syncs and reads may be held up. */
+function hookedDisk(
+  inner: Disk,
+  hold: {
+    sync(path: string): Promise<unknown> | undefined;
+    read(path: string): Promise<unknown> | undefined;
+  },
+): Disk {
+  const held =
+    <A extends readonly unknown[], T>(path: string, act: (...given: A) => Promise<T>) =>
+    async (...given: A): Promise<T> => {
+      await hold.sync(path);
+      return act(...given);
+    };
+  return {
+    ...inner,
+    async readFile(path) {
+      const bytes = await inner.readFile(path);
+      await hold.read(path);
+      return bytes;
+    },
+    async open(path, mode) {
+      const file = await inner.open(path, mode);
+      const { writeDurablyAt } = file;
+      return {
+        ...file,
+        sync: held(path, () => file.sync()),
+        writeDurablyAt: writeDurablyAt && held(path, writeDurablyAt.bind(file)),
+      };
+    },
+  };
+}
+
 function gaps(queue: FilesystemQueue): readonly string[] {
   return queue
     .trouble()
@@ -36,6 +71,36 @@ describe('dead letters that are gone from their files', () => {
       await queue.reconcileAllDead(signal);
       expect(gaps(queue)).toEqual([]);
       expect(await queue.readDeadLetters(key)).toHaveLength(2);
+    }));
+
+  it('are none where a letter is requeued while they are counted: no alarm that stays until the next start', () =>
+    withPlace(async (place) => {
+      await withLetters(place);
+      const held = Promise.withResolvers<void>();
+      const hooks = { isHeld: false, onLetters: (): Promise<unknown> => Promise.resolve() };
+      const queue = await place.open({
+        disk: hookedDisk(place.disk, {
+          sync: (path) => (hooks.isHeld && path.endsWith('.wal') ? held.promise : undefined),
+          read: (path) => (path === deadPath ? hooks.onLetters() : undefined),
+        }),
+      });
+      const [, letter] = await queue.readDeadLetters(key);
+      hooks.isHeld = true;
+      const record = testRecord({ data: { n: 9 }, settles: letter?.id ?? '', eventId: 'again' });
+      const requeue = queue.append([record]);
+      let reads = 0;
+      hooks.onLetters = async () => {
+        reads += 1;
+        if (reads < 2) return;
+        // The count has begun; now the record of the requeue becomes durable.
+        held.resolve();
+        await requeue;
+      };
+      await queue.reconcileAllDead(signal);
+      await requeue;
+      expect(reads).toBeGreaterThan(1);
+      expect(gaps(queue)).toEqual([]);
+      await assertBooks(queue, { accepted: 3, applied: 1, dead: 1, pending: 1 });
     }));
 
   for (const [what, name] of [
