@@ -1,7 +1,9 @@
 import type { KeyGuard } from '#queue';
+import type { Key } from '#record';
 import { evidenceKept } from '#signals';
 import type { Engine } from '../engine.ts';
 import { liveLetterRecords } from '../session/dead-file.ts';
+import type { KeyState } from '../session/key-state.ts';
 import { loadState } from '../session/load-key.ts';
 
 /** Dead letters that a key's books count, and those that its files hold: different where a file was lost, emptied or changed. */
@@ -21,14 +23,7 @@ export async function countLetters(engine: Engine, guard: KeyGuard): Promise<voi
   const state = await loadState(engine, guard);
   // The caller holds the key's lock, so that no other commit follows.
   await state?.commitInFlight;
-  const booked = (): number => (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
-  let counted: number;
-  let found: number;
-  // The record of a requeue that was handed over before may become durable while the letters are read, and takes its letter from the books.
-  do {
-    counted = booked();
-    found = await liveLetterRecords(engine, key, state);
-  } while (booked() !== counted);
+  const { counted, found } = await compareLetters(engine, key, state);
   const known = engine.letterGaps.get(key);
   if (counted === found) {
     engine.letterGaps.delete(key);
@@ -39,4 +34,19 @@ export async function countLetters(engine: Engine, guard: KeyGuard): Promise<voi
   if (known?.counted === counted && known.found === found) return;
   const reason = `the books of ${key} count ${counted} dead letters, its dead.jsonl and dead.*.jsonl hold ${found}: restore them from a backup, or see "millrace dead write-off"`;
   evidenceKept.publish(() => ({ path: engine.files.folderOf(key), reason }));
+}
+
+/** Called with the key's lock, no commit in flight. */
+export async function compareLetters(
+  engine: Engine,
+  key: Key,
+  state: KeyState | undefined,
+): Promise<{ readonly counted: number; readonly found: number }> {
+  const booked = (): number => (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
+  // The record of a requeue that was handed over before may become durable while the letters are read, and takes its letter from the books.
+  for (;;) {
+    const counted = booked();
+    const found = await liveLetterRecords(engine, key, state);
+    if (booked() === counted) return { counted, found };
+  }
 }

@@ -10,14 +10,13 @@ import { loadState } from '../session/load-key.ts';
 import { asRetry, withState } from '../with-state.ts';
 import { assertWriter } from '../writer.ts';
 import { liveLetterRecords } from '../session/dead-file.ts';
-import { countLetters } from './count-letters.ts';
+import { compareLetters, countLetters } from './count-letters.ts';
 
 /** What the books of a key and its files say of its dead letters. */
 export function lettersOf(engine: Engine, key: Key): Promise<LetterCount> {
   return withState(engine, key, 'letters', async (state) => {
     await state?.commitInFlight;
-    const counted = (state ?? engine.options.state.getRow(key))?.totals.dead ?? 0;
-    return { key, counted, found: await liveLetterRecords(engine, key, state) };
+    return { key, ...(await compareLetters(engine, key, state)) };
   });
 }
 
