@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Key } from '#record';
 import { createKeyRepair } from '../../src/daemon/key-repair.ts';
 import { testKey } from '../support/queue-fixtures.ts';
+import { fakeClock } from '../support/clock.ts';
 import { turn } from '../support/turn.ts';
 import { emptyMemoryGraph } from '../support/memory-graph.ts';
 import { newPlace, openLife, rootId, type Life, type Place } from '../drain/adopt-fixture.ts';
@@ -46,6 +47,33 @@ async function posted(place: Place): Promise<Life> {
 }
 
 describe('a replay', () => {
+  it('sets the queue back first and the row of the graph after it, while no transaction runs (ING-539)', async () => {
+    const steps: string[] = [];
+    const [key] = keys as [Key];
+    const at = '00000000.00000000000000.e' as never;
+    const repair = createKeyRepair({
+      logs: {
+        resetOffset: async () => {
+          steps.push('queue');
+          return { key, operationId: 'x', committed: at, before: at, applied: null, pending: 1 };
+        },
+      } as never,
+      graph: { adopt: async () => void steps.push('graph') } as never,
+      permit: undefined as never,
+      rootId,
+      drain: {
+        pause: async () => {
+          steps.push('pause');
+          return () => steps.push('go on');
+        },
+        resume: () => steps.push('resume'),
+      },
+      clock: fakeClock(),
+    });
+    await repair.reset(key, { by: 'operator', operationId: 'x' });
+    expect(steps).toEqual(['pause', 'queue', 'graph', 'go on', 'resume']);
+  });
+
   it('changes nothing in a graph that holds all of it (P5, ING-219)', async () => {
     const life = await posted(newPlace());
     const before = await life.graph.digest();

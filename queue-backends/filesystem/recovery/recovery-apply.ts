@@ -2,6 +2,7 @@ import { assert } from '#base';
 import { failpoint } from '#disk';
 import type { KeyGuard } from '#queue';
 import { recovered } from '#signals';
+import { parseLine } from '#record';
 import type { Engine } from '../engine.ts';
 import { type Frame, frameKinds, readFrame } from '../journal/frame.ts';
 import { type KeyState, newKeyState } from '../session/key-state.ts';
@@ -170,6 +171,7 @@ async function applyAppend(replay: Replay, frame: Replayed): Promise<void> {
     at += record.len;
     // The epoch is over, and so is everything that its log was needed for.
     if (state === undefined || state.isFinalising) continue;
+    if (state.session === '') nameBy(state, bytes);
     await retell(replay, state, record.at, bytes);
     if (isTaken[record.k] === true) await takeRecord(replay, state, record, meta);
     indexRecord(replay, state, record, meta.t, isTaken[record.k] === true);
@@ -302,6 +304,14 @@ async function hasCheckpoint(engine: Engine, key: AppendKey): Promise<boolean> {
     corruptOnly(error);
     return false;
   }
+}
+
+/** Whose frame of its opening is lost has no names, and nobody could ask for it or clear it: each of its records has them. */
+function nameBy(state: KeyState, line: Uint8Array): void {
+  const { record } = parseLine(line, state.key);
+  if (record === undefined) return;
+  state.workspace = record.workspace;
+  state.session = record.session;
 }
 
 function openedState(engine: Engine, key: AppendKey): KeyState {

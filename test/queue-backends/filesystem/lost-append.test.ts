@@ -7,7 +7,7 @@ import {
   statuses,
   statusOf,
 } from '../../contract/queue/steps.ts';
-import { testRecord } from '../../support/queue-fixtures.ts';
+import { testRecord, testWorkspace } from '../../support/queue-fixtures.ts';
 import { edit, flipAt, segmentPaths, withPlace, type Place } from './place.ts';
 import { apply, clear, cursorOf, everAfter, key } from './stopped-key.ts';
 
@@ -52,5 +52,25 @@ describe('a frame of records that is lost while their commit is not', () => {
       expect(await last.readCursor(key)).toEqual(cursorOf(0, 1, 2, 3, 4, 5));
       expect(await statuses(last, lost)).toHaveLength(2);
       expect((await statusOf(last, key)).quarantine).toBeNull();
+    }));
+});
+
+describe('a session whose first frame is lost', () => {
+  it('is stopped by its name, which its records tell, so that it can be asked for and cleared (P7, ING-412)', () =>
+    withPlace(async (place) => {
+      const first = await place.open();
+      await append(first, ...numbered('s', 0, 1));
+      await append(first, ...numbered('s', 1, 2));
+      await append(first, ...numbered('t', 0, 1));
+      await place.kill();
+      for (const path of await segmentPaths(place.disk))
+        await edit(place.disk, path, (bytes) =>
+          bytes.includes('"n":0') ? flipAt(bytes, '"n":0') : bytes,
+        );
+      const queue = await place.open();
+      const { workspace, session, quarantine } = await statusOf(queue, key);
+      expect(quarantine?.code).toBe('RECORD_CORRUPT');
+      expect({ workspace, session }).toEqual({ workspace: testWorkspace, session: 's' });
+      expect(await queue.showQuarantine(key)).toMatchObject({ session: 's' });
     }));
 });

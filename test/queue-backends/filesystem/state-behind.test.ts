@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StateGap } from '#queue-backends/filesystem';
 import { memoryState, type StateSnapshot } from '#state';
 import { append, drain, numbered } from '../../contract/queue/steps.ts';
+import { testKey, testRecord } from '../../support/queue-fixtures.ts';
 import { withPlace, type Place } from './place.ts';
 
 /** What a start is told of its state store. */
@@ -36,6 +37,27 @@ describe('a state store that lacks what the journal no longer holds', () => {
       await append(queue, ...numbered('s', 6, 1));
       await place.kill();
       expect(await gapsAt(place)).toEqual([]);
+    }));
+
+  it('has lost nothing that a checkpoint counted, when its own last moments go with the power (P1, ING-513, QFS-11)', () =>
+    withPlace(async (place) => {
+      const first = await place.open();
+      const sent = Array.from({ length: 3 }, (_, n) =>
+        testRecord({ session: 's', eventId: `e${n}`, data: { n } }),
+      );
+      await append(first, ...sent);
+      await drain(first);
+      await first.lifeCycle.finalize(testKey('s'));
+      await first.checkpoint();
+      await place.kill();
+      place.state.restore(place.state.flushed());
+      expect(await gapsAt(place)).toEqual([]);
+      const queue = await place.open();
+      expect((await queue.append(sent)).map(({ status }) => status)).toEqual([
+        'duplicate',
+        'duplicate',
+        'duplicate',
+      ]);
     }));
 
   it('is noticed as an older copy, and once caught up no more', () =>
