@@ -85,6 +85,22 @@ describe('Cypher faults', () => {
       "RETURN duration('PT1H').fortnights",
       'CYPHER_INVALID: line 1, column 24: a duration has no member fortnights',
     ],
+    [
+      'MATCH (a)-[a]->(b) RETURN a',
+      'CYPHER_INVALID: line 1, column 10: the variable a is bound to a node before',
+    ],
+    [
+      'MATCH (a)-[r]->(r) RETURN a',
+      'CYPHER_INVALID: line 1, column 16: the variable r is bound to a relationship before',
+    ],
+    [
+      'WITH 1 AS n MATCH (n) RETURN n',
+      'CYPHER_INVALID: line 1, column 19: the variable n is bound to a value before',
+    ],
+    [
+      'MATCH p = (p)-->() RETURN p',
+      'CYPHER_INVALID: line 1, column 7: the variable p stands for a part of its own path',
+    ],
     ['RETURN foo(1)', 'CYPHER_INVALID: line 1, column 8: there is no function foo()'],
     ['RETURN size()', 'CYPHER_INVALID: line 1, column 8: size() takes 1 arguments'],
     ["RETURN 'a", 'CYPHER_INVALID: line 1, column 8: this string has no end'],

@@ -89,6 +89,7 @@ const parts: readonly Part[] = [
     name: 'confluence',
     run: () => suite('test/drain/confluence.test.ts', { CONFLUENCE_RUNS: scaled(10_000) }),
   },
+  { name: 'Cypher', run: () => script('test/long/cypher.ts', '--runs', scaled(20_000)) },
   { name: '100,000 idle sessions', run: () => script('test/long/big-root.ts') },
   {
     name: 'a backlog of 2 GiB under 512 MiB',

@@ -66,6 +66,7 @@ const suites: readonly ServiceSuite[] = [
       'test/services/neo4j-daemon.test.ts',
       'test/services/neo4j-equal.test.ts',
       'test/services/neo4j-remove.test.ts',
+      'test/services/cypher-fuzz.test.ts',
     ],
     missing: cannotFetchNeo4j,
     async start() {

@@ -15,6 +15,7 @@ import {
   type Run,
   type Source,
   type Test,
+  type VariableKind,
 } from './scope.ts';
 import type { Value } from './values.ts';
 import { childrenOf, hasAggregate, isAggregate, replaced, textOf } from './walk-tree.ts';
@@ -37,7 +38,10 @@ export function compileProjection(
 ): CompiledProjection {
   const items = allItems(projection, source, before);
   const columns = items.map(({ name }) => name);
-  const scope = columns.reduce((known, name) => known.with(name), new Scope());
+  const scope = items.reduce(
+    (known, { name, expression }) => known.with(name, kindOf(expression, before)),
+    new Scope(),
+  );
   const isGrouped = items.some(({ expression }) => hasAggregate(expression));
   const project = isGrouped
     ? compileGroups(items, source, before)
@@ -58,6 +62,21 @@ export function compileProjection(
         if (test === undefined || test(behind.rowOf(one), run)) yield one.columns;
     },
   };
+}
+
+const plainKinds: ReadonlySet<Expression['kind']> = new Set([
+  'boolean',
+  'integer',
+  'float',
+  'string',
+  'list',
+  'map',
+]);
+
+/** What a column is bound to: that of its variable, or a value that stands there. */
+function kindOf(expression: Expression, before: Scope): VariableKind | undefined {
+  if (expression.kind === 'variable') return before.kindOf(expression.name);
+  return plainKinds.has(expression.kind) ? 'value' : undefined;
 }
 
 /** A row of columns, and the row that it was made of, which ORDER BY may look at. */

@@ -3,7 +3,7 @@ import type { Expression, NodePattern, PathPattern, RelationshipPattern } from '
 import { compileCondition, compileExpression, compileLabels } from './compile-expression.ts';
 import { equals } from './compare.ts';
 import type { Step } from './match-steps.ts';
-import type { Evaluate, RelationshipTest, Scope, Source, Test } from './scope.ts';
+import type { Evaluate, RelationshipTest, Scope, Source, Test, VariableKind } from './scope.ts';
 import type { ShortestPlan } from './shortest-path.ts';
 import { CypherMap, isNode, isRelationship } from './values.ts';
 import { namesIn } from './walk-tree.ts';
@@ -32,7 +32,8 @@ export function planPattern(pattern: PathPattern, binding: Binding): readonly St
     steps.push(planExpand(nodes, relationships[at], at, 1, binding));
   for (let at = start - 1; at >= 0; at -= 1)
     steps.push(planExpand(nodes, relationships[at], at + 1, -1, binding));
-  if (variable !== undefined) steps.push(planPath(variable, nodes, relationships, binding));
+  if (variable !== undefined)
+    steps.push(planPath({ variable, at: pattern.at }, nodes, relationships, binding));
   return steps;
 }
 
@@ -60,6 +61,7 @@ function startOf(nodes: readonly (NodePattern & Named)[], binding: Binding): num
 function planNode(node: (NodePattern & Named) | undefined, binding: Binding): Step {
   if (node === undefined) throw new RangeError('a path has a node');
   const known = binding.scope.slotOf(node.name);
+  checkKind(node, 'node', binding);
   if (known !== undefined)
     return {
       kind: 'known',
@@ -68,7 +70,7 @@ function planNode(node: (NodePattern & Named) | undefined, binding: Binding): St
     };
   const id = idOf(node, binding);
   const equal = equalTo(node, binding);
-  const slot = bind(node.name, binding);
+  const slot = bind(node.name, 'node', binding);
   // Whatever a scan of one label gives has that label.
   const isLabelKnown = id === undefined && node.labels?.kind === 'name';
   const untested = isLabelKnown ? { ...node, labels: undefined } : node;
@@ -98,9 +100,12 @@ function planExpand(
       relationship.at,
       `the variable ${relationship.name} is bound before`,
     );
+  checkKind(relationship, 'relationship', binding);
   const each = relationshipTest(relationship, binding);
-  const relationshipSlot = knownRelationship ?? bind(relationship.name, binding);
-  const toSlot = knownTo ?? bind(to.name, binding);
+  const bound = length === undefined ? 'relationship' : 'relationships';
+  const relationshipSlot = knownRelationship ?? bind(relationship.name, bound, binding);
+  checkKind(to, 'node', binding);
+  const toSlot = knownTo ?? bind(to.name, 'node', binding);
   const tests = [...nodeTests(to, binding), ...whereTests(relationship, binding)];
   return {
     kind: 'expand',
@@ -119,13 +124,15 @@ function planExpand(
 }
 
 function planPath(
-  variable: string,
+  { variable, at }: { readonly variable: string; readonly at: number },
   nodes: readonly Named[],
   relationships: readonly Named[],
   binding: Binding,
 ): Step {
   const slotOf = ({ name }: Named): number => binding.scope.slotOf(name) ?? 0;
-  const slot = bind(variable, binding);
+  if (binding.scope.slotOf(variable) !== undefined)
+    throw binding.source.fault(at, `the variable ${variable} stands for a part of its own path`);
+  const slot = bind(variable, 'path', binding);
   return {
     kind: 'path',
     slot,
@@ -149,8 +156,8 @@ function planSearch(
     throw new RangeError('a shortest path has two ends');
   const steps = [planNode(from, binding), planNode(to, binding)];
   const each = relationshipTest(relationship, binding);
-  const path = bind(pattern.variable ?? ' path', binding);
-  const list = bind(relationship.name, binding);
+  const path = bind(pattern.variable ?? ' path', 'path', binding);
+  const list = bind(relationship.name, 'relationships', binding);
   const plan: ShortestPlan = {
     from: binding.scope.slotOf(from.name) ?? 0,
     to: binding.scope.slotOf(to.name) ?? 0,
@@ -166,8 +173,27 @@ function planSearch(
   return steps;
 }
 
-function bind(name: string, binding: Binding): number {
-  binding.scope = binding.scope.with(name);
+/** A name that stands for something else already can be no part of this kind. */
+function checkKind(
+  { variable, at }: { readonly variable: string | undefined; readonly at: number },
+  wanted: VariableKind,
+  { source, scope }: Binding,
+): void {
+  const kind = variable === undefined ? undefined : scope.kindOf(variable);
+  if (kind === undefined || kind === wanted) return;
+  throw source.fault(at, `the variable ${variable} is bound to ${kindWords[kind]} before`);
+}
+
+const kindWords: Readonly<Record<VariableKind, string>> = {
+  node: 'a node',
+  relationship: 'a relationship',
+  relationships: 'a list of relationships',
+  path: 'a path',
+  value: 'a value',
+};
+
+function bind(name: string, kind: VariableKind, binding: Binding): number {
+  binding.scope = binding.scope.with(name, kind);
   return binding.scope.size - 1;
 }
 

@@ -49,18 +49,32 @@ export function hasAny(rows: Iterable<Row>): boolean {
   return isAny;
 }
 
+/** What a variable is bound to, as far as that is known before a query runs. */
+export type VariableKind = 'node' | 'relationship' | 'relationships' | 'path' | 'value';
+
 /** Which variable stands in which slot of a row. */
 export class Scope {
   readonly #slots: ReadonlyMap<string, number>;
+  readonly #kinds: ReadonlyMap<string, VariableKind>;
   readonly size: number;
 
-  constructor(slots: ReadonlyMap<string, number> = new Map(), size = 0) {
+  constructor(
+    slots: ReadonlyMap<string, number> = new Map(),
+    size = 0,
+    kinds: ReadonlyMap<string, VariableKind> = new Map(),
+  ) {
     this.#slots = slots;
+    this.#kinds = kinds;
     this.size = size;
   }
 
   slotOf(name: string): number | undefined {
     return this.#slots.get(name);
+  }
+
+  /** Undefined where only a run can tell. */
+  kindOf(name: string): VariableKind | undefined {
+    return this.#kinds.get(name);
   }
 
   /** Names that a query may use; hidden ones begin with a space. */
@@ -69,19 +83,22 @@ export class Scope {
   }
 
   /** With a further name in the next slot; one that was there is hidden by it. */
-  with(name: string): Scope {
-    return new Scope(new Map(this.#slots).set(name, this.size), this.size + 1);
+  with(name: string, kind?: VariableKind): Scope {
+    const kinds = new Map(this.#kinds);
+    if (kind === undefined) kinds.delete(name);
+    else kinds.set(name, kind);
+    return new Scope(new Map(this.#slots).set(name, this.size), this.size + 1, kinds);
   }
 
   /** With only these names; slots stay where they are. */
   only(names: readonly string[]): Scope {
     const kept = [...this.#slots].filter(([name]) => names.includes(name));
-    return new Scope(new Map(kept), this.size);
+    return new Scope(new Map(kept), this.size, this.#kinds);
   }
 
   /** Room for values without a name. */
   grown(by: number): Scope {
-    return new Scope(this.#slots, this.size + by);
+    return new Scope(this.#slots, this.size + by, this.#kinds);
   }
 }
 

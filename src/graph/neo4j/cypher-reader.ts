@@ -129,7 +129,7 @@ function inWords(error: unknown, { text, limits }: CypherQuery): unknown {
   if (isTimedOut(error) || code.includes('Transaction.Terminated'))
     return queryTimeout({ name: 'cypher', limitMs: limits.timeMs });
   if (code.includes('OutOfMemory')) return queryTooLarge({ held: limits.rows });
-  if (!code.startsWith('Neo.ClientError.Statement.')) return error;
+  if (!/^Neo\.ClientError\.(Statement|Procedure|General)\./.test(code)) return error;
   const [line = ''] = (cause as Error).message.split('\n', 1);
   return cypherInvalid(text, 0, `Neo4j says: ${line}`);
 }

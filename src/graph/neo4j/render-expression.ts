@@ -188,6 +188,13 @@ export class ExpressionRenderer {
         const of = `${isDistinct ? 'DISTINCT ' : ''}${first}`;
         return `(CASE count(${of}) WHEN 0 THEN null ELSE toFloat(sum(${of})) / count(${of}) END)`;
       }
+      case 'datetime.truncate':
+      case 'date.truncate': {
+        // The server's own takes no null.
+        const at = this.#tools.quote(this.#tools.fresh(), 0);
+        const [unit = 'null', time = 'null'] = given;
+        return `head([${at} IN [${time}] | CASE WHEN ${at} IS NULL THEN null ELSE ${name}(${unit}, ${at}) END])`;
+      }
       case 'tostring':
         return timeAware(first, this.#tools.quote(this.#tools.fresh(), 0));
       default:
