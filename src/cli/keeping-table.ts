@@ -1,4 +1,4 @@
-import { parseBytes } from '#base';
+import { formatBytes, parseBytes } from '#base';
 import { parseDurationMs } from '#config';
 import { usage } from './errors.ts';
 import { facts, plainText } from './print.ts';
@@ -41,6 +41,10 @@ function isDryRun(options: Row): boolean {
 
 function wouldGo(answer: Row): string {
   if (answer['dry_run'] !== true) return 'gone:';
+  const isNothing = ['sessions', 'items'].every(
+    (name) => ((answer[name] ?? []) as readonly unknown[]).length === 0,
+  );
+  if (isNothing) return 'would go:';
   return `would go (say --yes, or --confirm ${plainText(answer['confirm'])} for this and nothing else):`;
 }
 
@@ -159,7 +163,7 @@ export const keepingCommands: readonly VerbCommand[] = [
       const rules = (answer['rules'] ?? []) as readonly Row[];
       return rules.length === 0
         ? 'no rule is set: everything stays (retention.* in millrace config show)'
-        : rules.map((rule) => facts(rule)).join('\n\n');
+        : rules.map(ruleText).join('\n\n');
     },
   },
   {
@@ -195,13 +199,48 @@ export const keepingCommands: readonly VerbCommand[] = [
       [
         wouldGo(answer),
         rowsOf(answer, 'items', ['name', 'at', 'bytes', 'why']),
-        `${plainText(answer['count'])} of ${plainText(answer['part'])}, ${plainText(answer['taken_bytes'])} bytes of ${plainText(answer['bytes'])}`,
+        `${plainText(answer['part'])}: ${plainText(answer['count'])}, ${sizeText(answer['taken_bytes'])} of ${sizeText(answer['bytes'])}`,
         'skipped:',
         rowsOf(answer, 'skipped', ['name', 'code']),
         hasMore(answer),
       ].join('\n'),
   },
 ];
+
+/** One rule for people: what it says, how much there is, what goes next, what it has taken. */
+function ruleText(rule: Row): string {
+  const { max_age_ms: age, max_bytes: most, bytes, waiting, trouble } = rule;
+  const says = [
+    ...(typeof age === 'number' ? [`older than ${durationText(age)}`] : []),
+    ...(typeof most === 'number' ? [`above ${formatBytes(most)}`] : []),
+  ];
+  const next =
+    waiting === null
+      ? 'not looked at yet'
+      : waiting === 0
+        ? 'nothing goes within a day'
+        : `${plainText(waiting)} (${sizeText(rule['waiting_bytes'])}) go within a day, the first at ${plainText(rule['first_at'])}`;
+  return facts({
+    [plainText(rule['part'])]: {
+      goes: says.join(', and '),
+      now: bytes === null ? '-' : sizeText(bytes),
+      next,
+      taken: `${plainText(rule['taken'])} (${sizeText(rule['taken_bytes'])}) since the daemon has started`,
+      'not before': rule['from'],
+      'looked at': rule['looked_at'],
+      ...(trouble === null ? {} : { trouble }),
+    },
+  });
+}
+
+function sizeText(bytes: unknown): string {
+  return formatBytes(Number(bytes));
+}
+
+function durationText(ms: number): string {
+  const hours = ms / 3_600_000;
+  return hours >= 48 ? `${Math.round(hours / 2.4) / 10} d` : `${Math.round(hours * 10) / 10} h`;
+}
 
 function olderThan(options: Row): number {
   const ms = ageOf(options);

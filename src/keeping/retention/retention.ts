@@ -226,9 +226,10 @@ class Keeper implements Retention {
     const taken = { count: count + gone.length, bytes: bytes + sumOf(gone) };
     this.#reports.set(part, { part, lookedMs, taken, ...news, trouble: null });
     const wasWaiting = (before?.waiting.count ?? 0) > 0;
-    if (news.waiting.count === 0 || wasWaiting) return;
+    // While a rule is in its notice the status is degraded by it, which is a line of the log already.
+    if (news.waiting.count === 0 || wasWaiting || lookedMs < news.fromMs) return;
     const from = new Date(news.waiting.firstMs ?? news.fromMs).toISOString();
-    const message = `by retention.${part} the first of ${news.waiting.count} ${wordOf(part)} ${news.waiting.count === 1 ? 'goes' : 'go'} at ${from}: see "millrace retention show"`;
+    const message = `retention.${part}: ${news.waiting.count} ${wordOf(part)} go within a day, the first at ${from} (millrace retention show)`;
     daemonNoticed.publish(() => ({ code: 'RETENTION_EXPIRES', message }));
   }
 
