@@ -1,6 +1,34 @@
 import { connect } from 'node:net';
 import type { Config } from '#config';
+import type { Disk } from '#disk';
+import { bareFiles, judgeLeft, parseClosingNote, type BareStore, type RootLayout } from '#roots';
 import type { Finding } from './doctor.ts';
+
+const stores: readonly BareStore[] = ['control', 'state', 'graph'];
+
+/** Whether the files of LMDB and SQLite are as the last stop in order left them; without its note nobody can say, and a start looks at them. */
+export async function checkLeftStores(layout: RootLayout, disk: Disk): Promise<Finding[]> {
+  const check = 'stores as left';
+  const bytes = await disk.readFile(layout.closingNote);
+  const note = bytes === undefined ? undefined : parseClosingNote(bytes);
+  if (note === undefined) return [];
+  const verdicts = await judgeLeft(disk, layout, note);
+  const changed = stores.filter((store) => verdicts[store] === 'changed');
+  if (changed.length === 0)
+    return [
+      {
+        check,
+        result: 'ok',
+        detail: 'control database, state and graph are as the last stop left them',
+      },
+    ];
+  return changed.map((store) => ({
+    check,
+    result: 'warning',
+    detail: `${bareFiles(layout)[store]} was changed since the last stop: an older copy, another program, or a failing disk`,
+    next: 'keep a copy of the root, then start: it looks at the file, and refuses, mends or tells (docs/recovery.md)',
+  }));
+}
 
 /** Ports that the schemes of the Neo4j driver stand for. */
 const boltPort = 7687;

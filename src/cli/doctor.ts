@@ -11,7 +11,7 @@ import {
   type ChosenRoot,
   type RootLayout,
 } from '#roots';
-import { checkGraphServer } from './doctor-store.ts';
+import { checkGraphServer, checkLeftStores } from './doctor-store.ts';
 
 /** One thing that was looked at. A warning works today and is worth a look; a failure would stop `serve`. */
 export interface Finding {
@@ -244,6 +244,7 @@ async function checkStore(layout: RootLayout, options: DoctorOptions): Promise<F
   return [
     ...(await checkDaemon(layout, options)),
     { check: 'store', result: 'ok', detail: what },
+    ...(await checkLeftStores(layout, disk)),
     ...(await checkGraphServer(options.loaded.config)),
   ];
 }
