@@ -90,6 +90,10 @@ const parts: readonly Part[] = [
     run: () => suite('test/drain/confluence.test.ts', { CONFLUENCE_RUNS: scaled(10_000) }),
   },
   { name: 'Cypher', run: () => script('test/long/cypher.ts', '--runs', scaled(20_000)) },
+  {
+    name: 'a hostile operator',
+    run: () => script('test/long/hostile-operator.ts', '--rounds', scaled(200)),
+  },
   { name: '100,000 idle sessions', run: () => script('test/long/big-root.ts') },
   {
     name: 'a backlog of 2 GiB under 512 MiB',
