@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Clock } from '#base';
 import { atomicReplace, removeTree, whoHolds, type Disk, type StagingNames } from '#disk';
 import { daemonNoticed, evidenceKept } from '#signals';
-import { stateCorrupt } from './errors.ts';
+import { stateCorrupt, stateUnavailable } from './errors.ts';
 import { openLmdbState, type LmdbState, type LmdbStateOptions } from './lmdb-state.ts';
 import { runApart } from './run-apart.ts';
 
@@ -148,7 +148,7 @@ async function replaceStore(options: GuardedStateOptions, fault: string): Promis
   evidenceKept.publish(() => ({ path, reason }));
 }
 
-/** In words what was saved; undefined where the store ends who reads it. */
+/** In words what was saved; undefined where nothing could be read. Rejects with STATE_UNAVAILABLE where the new store cannot be written. */
 async function salvage({
   directory,
   disk,
@@ -158,17 +158,26 @@ async function salvage({
   await removeTree(half);
   await disk.makeDirectory(half);
   const args = [directory, half];
-  const { code, output } = await runApart(new URL('./salvage-state.ts', import.meta.url), args, {
-    clock,
-    onWait: () => undefined,
-  });
-  if (code !== 0) {
-    await removeTree(half);
-    return undefined;
+  const { code, signal, output } = await runApart(
+    new URL('./salvage-state.ts', import.meta.url),
+    args,
+    {
+      clock,
+      onWait: () => undefined,
+    },
+  );
+  const isThere = ((await disk.stat(join(half, dataFile)))?.size ?? 0) > 0;
+  if (code === 0 || (signal !== null && isThere)) {
+    await disk.rename(half, `${directory}${salvagedSuffix}`);
+    if (code !== 0) return 'what could be read until a page ended the reading process';
+    const { kept, lost } = JSON.parse(output) as { readonly kept: number; readonly lost: number };
+    return `${kept} entries are sound, ${lost} are lost`;
   }
-  await disk.rename(half, `${directory}${salvagedSuffix}`);
-  const { kept, lost } = JSON.parse(output) as { readonly kept: number; readonly lost: number };
-  return `${kept} entries are sound, ${lost} are lost`;
+  await removeTree(half);
+  // A full disk is no reason to begin with nothing.
+  if (signal === null && code !== damagedExit)
+    throw stateUnavailable({ place: directory, reason: 'a new store cannot be written beside it' });
+  return undefined;
 }
 
 /** A start that was killed between two renames: whole is a salvaged store from the moment it has its name. */

@@ -10,13 +10,23 @@ import { walkState, type Walk } from './walk-state.ts';
  * output; 1 for any other failure.
  */
 const probeKey = Buffer.from('\0probe');
+/** A page that leads nowhere is damage, whatever the library calls it. */
+function isMore(entries: Iterator<unknown>, walk: Walk): boolean {
+  try {
+    return entries.next().done !== true;
+  } catch (error) {
+    walk.fault ??= messageOf(error);
+    return false;
+  }
+}
+
 const [, , directory = '', most] = process.argv;
 
 try {
   const env = open<Buffer, Buffer>({ path: directory, noSubdir: false, maxDbs: 8, ...binary });
   const walk: Walk = { fault: undefined };
   const entries = walkState(env, walk, most === undefined ? undefined : Number(most));
-  while (walk.fault === undefined && entries.next().done !== true);
+  while (walk.fault === undefined && isMore(entries, walk));
   if (walk.fault === undefined)
     env.transactionSync(() => {
       env.putSync(probeKey, probeKey);
@@ -27,5 +37,5 @@ try {
   process.exitCode = walk.fault === undefined ? 0 : 3;
 } catch (error) {
   process.stdout.write(messageOf(error));
-  process.exitCode = isDamagedStore(error) || error instanceof RangeError ? 3 : 1;
+  process.exitCode = isDamagedStore(error) ? 3 : 1;
 }

@@ -139,6 +139,23 @@ describe('a state store with a changed byte', () => {
     }));
 });
 
+describe('a state store of which nothing can be read', () => {
+  it.each([
+    ['garbage', (bytes: Buffer) => Buffer.alloc(bytes.length, 0xa5)],
+    ['its first half', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+    ['zeroes in its middle', (bytes: Buffer) => bytes.fill(0, bytes.length / 4, bytes.length / 2)],
+  ])('is kept, and a new one begun: %s (SC-052)', (_, harm) =>
+    withStore(async (directory) => {
+      const path = join(directory, 'data.mdb');
+      await writeFile(path, harm(await readFile(path)));
+      const guarded = await openGuarded(directory, 'unknown');
+      expect(await guarded.losses()).toMatchObject([{ kind: 'damaged' }]);
+      expect(guarded.state.checkpointedThrough()).toBe(0);
+      await guarded.state.close();
+    }),
+  );
+});
+
 describe('a state store that a stopped process holds', () => {
   it('has the start tell whom it waits for, and go on once that one is gone (ING-T25)', () =>
     withStore(async (directory) => {
