@@ -18,6 +18,38 @@ const times = ['started_at', 'ended_at', 'occurred_at', 'last_updated'];
 const numbers = ['usage_input', 'usage_output', 'block_index', 'sequence'];
 const booleans = ['result_success', 'has_system'];
 
+const values = [
+  'null',
+  'true',
+  'false',
+  '0',
+  '1',
+  '2',
+  '-1',
+  '1.0',
+  '2.5',
+  '-0.5',
+  '9223372036854775807',
+  "''",
+  "'a'",
+  "'B'",
+  "'é'",
+  "'👍'",
+  "'10'",
+  '[]',
+  '[1]',
+  '[1, null]',
+  "['a', 1]",
+  '[[1], 2]',
+  '{}',
+  '{a: 1}',
+  '{a: null}',
+  "{b: 'x', a: 2}",
+  "datetime('2026-02-03T04:05:06.7Z')",
+  "date('2026-02-03')",
+  "duration('P1M2DT3S')",
+];
+
 class QueryMaker {
   readonly #next: () => number;
   /** Nodes that the patterns bind. */
@@ -29,6 +61,81 @@ class QueryMaker {
   }
 
   query(): string {
+    return this.#isLucky(0.4) ? this.#ofValues() : this.#ofGraph();
+  }
+
+  /** Values of all kinds, put through expressions, groups and orders. */
+  #ofValues(): string {
+    const list = (): string =>
+      `[${Array.from({ length: 1 + this.#below(6) }, () => this.#pick(...values)).join(', ')}]`;
+    const x = `UNWIND ${list()} AS x`;
+    const y = this.#pick('', ` UNWIND ${list()} AS y`, ` WITH x, ${this.#mixed('x', 'x')} AS y`);
+    const second = y === '' ? 'x' : 'y';
+    const one = (): string => this.#mixed('x', second);
+    const isGrouped = this.#isLucky(0.4);
+    const columns = isGrouped
+      ? [
+          one(),
+          this.#pick(
+            'count(*)',
+            `count(DISTINCT ${second})`,
+            `min(${second})`,
+            `max(${second})`,
+            `size(collect(DISTINCT ${second}))`,
+            'count(x)',
+          ),
+        ]
+      : Array.from({ length: 1 + this.#below(2) }, one);
+    const returned = columns.map((column, at) => `${column} AS c${at}`).join(', ');
+    const order = columns.map((_, at) => `c${at}${this.#pick('', ' DESC')}`).join(', ');
+    const distinct = this.#pick('', 'DISTINCT ');
+    const cut = this.#pick('', ' LIMIT 3', ' SKIP 1');
+    return `${x}${y} RETURN ${isGrouped ? '' : distinct}${returned} ORDER BY ${order}${cut}`;
+  }
+
+  #mixed(x: string, y: string): string {
+    const sign = this.#pick('=', '<>', '<', '<=', '>', '>=', 'IN');
+    const other = sign === 'IN' ? `[${y}, ${this.#pick(...values)}]` : y;
+    return this.#pick(
+      x,
+      y,
+      `${x} ${sign} ${other}`,
+      `[${x}, ${y}]`,
+      `{a: ${x}, b: [${y}]}`,
+      `[${x}] + ${y}`,
+      `[${x}] ${this.#pick('=', '<', '>=')} [${y}]`,
+      `coalesce(${x}, ${y})`,
+      `nullIf(${x}, ${y})`,
+      `CASE ${x} WHEN ${y} THEN 'same' WHEN null THEN 'null' ELSE 'other' END`,
+      `${x} IS NULL OR ${x} = ${y}`,
+      `${x} = ${y} XOR ${y} IS NOT NULL`,
+      `any(z IN [${x}, ${y}] WHERE z = ${x})`,
+      `all(z IN [${x}, 1] WHERE z <> ${y})`,
+      `none(z IN [${y}] WHERE z > ${x})`,
+      `single(z IN [${x}, ${y}, 2] WHERE z = 2)`,
+      `[z IN [${x}, ${y}, null] WHERE z IS NOT NULL | [z]]`,
+      `reduce(s = [], z IN [${x}, ${y}] | s + z)`,
+      `[${x}, ${y}, 3][${this.#pick('0', '-1', '5', '-4')}]`,
+      `[${x}, ${y}, 3][${this.#pick('1..', '..2', '-2..', '0..9', '2..1')}]`,
+      `size([${x}, ${y}])`,
+      `head([${x}]) = last([${y}])`,
+      `reverse([${x}, ${y}])`,
+      `toString(${this.#pick('1', '2.5', '1e10', '0.1', '-0.0', 'true', "'a'", '1e-7')})`,
+      `toInteger(${this.#pick("'12'", "' 7 '", "'1.9'", "'x'", '2.9', '-2.9', 'true', "'1e3'")})`,
+      `toFloat(${this.#pick("'1.5'", "'1e3'", "'x'", '3', "' 2'")})`,
+      `round(${this.#pick('2.5', '-2.5', '2.567', '1e17', '-0.4')}${this.#pick('', ', 1', ', 2')})`,
+      `${this.#pick('7', '-7', '7.5')} ${this.#pick('/', '%', '*', '^')} ${this.#pick('2', '-2', '0.5', '3')}`,
+      `substring('héllo👍', ${this.#below(7)}${this.#pick('', `, ${this.#below(4)}`)})`,
+      `split('a,b,,c', ${this.#pick("','", "''", "'x'")})`,
+      `replace('aXbX', 'X', ${this.#pick("''", "'$&'", 'null')})`,
+      `range(${this.#below(5)}, ${this.#below(9)}, ${this.#pick('1', '2', '-1')})`,
+      `duration({days: ${this.#below(40)}, seconds: ${this.#pick('0.5', '-90', '86401')}})`,
+      `datetime('2026-01-31T12:00:00.5Z') + duration({months: ${this.#below(15)}, days: -${this.#below(3)}})`,
+      `duration.between(datetime('2026-0${1 + this.#below(9)}-1${this.#below(9)}'), datetime('2024-02-29T23:59:59.999Z'))`,
+    );
+  }
+
+  #ofGraph(): string {
     const parts = [this.#match()];
     if (this.#isLucky(0.25)) parts.push(this.#match('OPTIONAL '));
     const columns = this.#columns();
@@ -45,7 +152,7 @@ class QueryMaker {
     const hops = isJoined ? 1 : this.#below(3);
     let pattern = isJoined ? `(${first})` : first;
     for (let hop = 0; hop < hops; hop += 1) pattern += `${this.#edge()}${this.#node(0.5)}`;
-    const where = this.#isLucky(0.6) ? ` WHERE ${this.#condition(2)}` : '';
+    const where = this.#isLucky(0.4) ? ` WHERE ${this.#condition(2)}` : '';
     return `${optional}MATCH ${pattern}${where}`;
   }
 
@@ -62,7 +169,7 @@ class QueryMaker {
   #edge(): string {
     const name = `r${this.#edges.length}`;
     const length = this.#pick('', '', '', '*1..2', '*0..2');
-    const type = this.#isLucky(0.7) ? `:${this.#pick(...types)}` : '';
+    const type = this.#isLucky(0.45) ? `:${this.#pick(...types)}` : '';
     if (length === '') this.#edges.push(name);
     const inside = length === '' ? `[${name}${type}]` : `[${type}${length}]`;
     return this.#pick(`-${inside}->`, `<-${inside}-`, `-${inside}-`);

@@ -126,6 +126,17 @@ export const cypherValues: readonly (readonly [expression: string, value: unknow
   ["datetime() - duration('P1D') < datetime()", true],
   ['timestamp() > 1700000000000', true],
   ['duration(null) IS NULL', true],
+  ["[toInteger(' 7 '), toInteger('7'), toFloat(' 7 ')]", [null, 7, 7]],
+  ['[1] + null', null],
+  ['null + [1]', null],
+  [
+    'toString(-0.0) + toString(1e10) + toString(12345678.5) + toString(0.00012) + toString(123.5)',
+    '-0.01.0E101.23456785E71.2E-4123.5',
+  ],
+  ['[{}] >= [{}]', true],
+  ['{} >= {} AND NOT {} > {} AND {a: 1} > {} AND NOT {a: 1} >= {a: 2}', true],
+  ['{a: null} >= {a: null}', null],
+  ["duration('P1D') >= duration('P1D')", true],
   ['keys({b: 1, a: 2})', ['b', 'a']],
   ['$list[1]', 'b'],
   ['$map.a', 1],
@@ -140,6 +151,10 @@ export const cypherRows: readonly (readonly [text: string, rows: unknown])[] = [
     [['a'], [true], [1], [2.5], [null]],
   ],
   ['UNWIND [1, 1.0, 2] AS x RETURN DISTINCT x', [[1], [2]]],
+  [
+    'UNWIND [{a: 1}, {}, {b: 1}, {a: null}, {a: "x"}, {a: {}}, {a: 1, b: 0}] AS x RETURN x ORDER BY x',
+    [[{}], [{ a: {} }], [{ a: 'x' }], [{ a: 1 }], [{ a: null }], [{ b: 1 }], [{ a: 1, b: 0 }]],
+  ],
   [
     "UNWIND ['P1M', 'P32D', 'PT1H', 'P1D'] AS t WITH duration(t) AS d RETURN d ORDER BY d",
     [['PT1H'], ['P1D'], ['P1M'], ['P32D']],

@@ -40,12 +40,22 @@ export function compare(a: Value, b: Value): number | null {
     return a.hasTime === b.hasTime ? compareWhole(a.nanos, b.nanos) : null;
   if (isList(a) && isList(b)) {
     for (let at = 0; at < Math.min(a.length, b.length); at += 1) {
-      const order = compare(a[at] ?? null, b[at] ?? null);
+      const [one, other] = [a[at] ?? null, b[at] ?? null];
+      // Equal values need no order among their kind.
+      const order = equals(one, other) === true ? 0 : compare(one, other);
       if (order !== 0) return order;
     }
     return a.length - b.length;
   }
-  return null;
+  if (a instanceof CypherMap && b instanceof CypherMap)
+    return hasNull(a) || hasNull(b) ? null : orderMaps(a, b);
+  // Of nodes and edges only this much can be told.
+  const isOfGraph = typeof a === 'object' && 'kind' in a;
+  return isOfGraph && equals(a, b) === true ? 0 : null;
+}
+
+function hasNull({ entries }: CypherMap): boolean {
+  return [...entries.values()].includes(null);
 }
 
 /** Order of kinds in ORDER BY, as Neo4j has it; null is the greatest. */
@@ -77,9 +87,25 @@ export function order(a: Value, b: Value): number {
     }
     return a.length - b.length;
   }
+  if (a instanceof CypherMap && b instanceof CypherMap) return orderMaps(a, b);
   if (a instanceof Duration && b instanceof Duration)
     return compareWhole(a.averageNanos, b.averageNanos);
   return compare(a, b) ?? compareTexts(keyOf(a), keyOf(b));
+}
+
+/** The smaller one first, then by their keys, then by their values. */
+function orderMaps(a: CypherMap, b: CypherMap): number {
+  if (a.entries.size !== b.entries.size) return a.entries.size - b.entries.size;
+  const [keys, others] = [a, b].map(({ entries }) => [...entries.keys()].sort(compareTexts));
+  for (const [at, key] of (keys ?? []).entries()) {
+    const one = compareTexts(key, others?.[at] ?? '');
+    if (one !== 0) return one;
+  }
+  for (const key of keys ?? []) {
+    const one = order(a.get(key), b.get(key));
+    if (one !== 0) return one;
+  }
+  return 0;
 }
 
 function rankOf(value: Value): number {

@@ -201,10 +201,10 @@ function toInteger(value: Value, fail: Fail): Value {
   if (value === null || typeof value === 'bigint') return value;
   if (typeof value === 'boolean') return value ? 1n : 0n;
   if (typeof value === 'string') {
-    const trimmed = value.trim();
-    if (/^[+-]?\d+$/.test(trimmed)) return bounded(BigInt(trimmed), fail);
-    const number = Number(trimmed);
-    return trimmed === '' || !Number.isFinite(number) ? null : BigInt(Math.trunc(number));
+    if (/^[+-]?\d+$/.test(value)) return bounded(BigInt(value), fail);
+    // As in Neo4j spaces around it are no part of an integer, though they may stand around a float.
+    const number = /^\s|\s$/.test(value) ? Number.NaN : Number(value);
+    return value === '' || !Number.isFinite(number) ? null : BigInt(Math.trunc(number));
   }
   if (typeof value === 'number')
     return Number.isFinite(value) ? bounded(BigInt(Math.trunc(value)), fail) : null;

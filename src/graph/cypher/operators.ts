@@ -21,7 +21,7 @@ export function operate(operator: BinaryOperator, left: Value, right: Value, fai
     case '<=':
     case '>':
     case '>=':
-      return ordered(operator, compare(left, right));
+      return ordered(operator, compare(left, right) ?? (areSame(operator, left, right) ? 0 : null));
     case 'in':
       return isIn(left, right, fail);
     case 'starts with':
@@ -41,6 +41,12 @@ export function operate(operator: BinaryOperator, left: Value, right: Value, fai
     default:
       return logic(operator, truth(left, fail), truth(right, fail));
   }
+}
+
+/** Durations have no order, but one is at least as long as itself. */
+function areSame(operator: BinaryOperator, left: Value, right: Value): boolean {
+  const takesEqual = operator === '<=' || operator === '>=';
+  return takesEqual && left instanceof Duration && equals(left, right) === true;
 }
 
 export function truth(value: Value, fail: Fail): boolean | null {
@@ -126,9 +132,9 @@ function isNestedRepeat(pattern: string): boolean {
 }
 
 function add(left: Value, right: Value, fail: Fail): Value {
+  if (left === null || right === null) return null;
   if (isList(left)) return [...left, ...(isList(right) ? right : [right])];
   if (isList(right)) return [left, ...right];
-  if (left === null || right === null) return null;
   if (typeof left === 'string' || typeof right === 'string')
     return `${plainText(left, fail)}${plainText(right, fail)}`;
   return calculate('+', left, right, fail);
@@ -143,12 +149,14 @@ function plainText(value: Value, fail: Fail): string {
   return fail(`${kindOf(value)} and a string cannot be put together`);
 }
 
-/** A float shows that it is one. */
+/** A float shows that it is one, and from ten millions on, or below a thousandth, by a power of ten. */
 export function floatText(value: number): string {
   if (!Number.isFinite(value)) return String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 1e7) return `${value}.0`;
-  const text = String(value);
-  return text.includes('e') ? text.replace('e+', 'E').replace('e', 'E') : text;
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
+  const size = Math.abs(value);
+  if (size >= 1e-3 && size < 1e7) return Number.isInteger(value) ? `${value}.0` : String(value);
+  const [digits = '', power = ''] = value.toExponential().split('e');
+  return `${digits.includes('.') ? digits : `${digits}.0`}E${power.replace('+', '')}`;
 }
 
 function calculate(
