@@ -59,7 +59,7 @@ export interface LmdbState extends StateStore {
 }
 
 /** Version 1 had no checksums; its values are read, and written anew with one. */
-const formatVersion = 2;
+export const stateFormatVersion = 2;
 /** A flush begins anew when a write fails beside it: as often as writes fail side by side on a full disk, with room to spare. */
 const settleAttemptsMax = 100;
 /** Ids looked at, and at most removed, by one transaction: it does not hold the loop for more than a few ms. */
@@ -119,16 +119,16 @@ async function readFormat(env: Binary, directory: string, chance: Chance): Promi
     throw stateCorrupt({ thing, reason: 'its format record is not JSON' }, error);
   }
   const { v, state_uuid: uuid } = value;
-  if (typeof v === 'number' && v > formatVersion)
-    throw formatTooNew({ thing, found: v, known: formatVersion });
+  if (typeof v === 'number' && v > stateFormatVersion)
+    throw formatTooNew({ thing, found: v, known: stateFormatVersion });
   if (typeof uuid !== 'string') throw stateCorrupt({ thing, reason: 'it has no state_uuid' });
   // A program that knows no checksums must not meet one.
-  if (v !== formatVersion) await env.put(formatKey, formatOf(uuid));
+  if (v !== stateFormatVersion) await env.put(formatKey, formatOf(uuid));
   return uuid;
 }
 
 function formatOf(uuid: string): Buffer {
-  return Buffer.from(JSON.stringify({ v: formatVersion, state_uuid: uuid }));
+  return Buffer.from(JSON.stringify({ v: stateFormatVersion, state_uuid: uuid }));
 }
 
 class OpenState implements LmdbState {

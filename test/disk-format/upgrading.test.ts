@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { controlSchemaVersion, migrations } from '#control';
 import { queueProtocolVersion } from '#queue';
 import { cursorSchema } from '#record';
+import { stateFormatVersion } from '#state';
 import { graphFormatVersion } from '../../src/graph/embedded/schema.ts';
 import { frameVersion } from '../../queue-backends/filesystem/journal/frame.ts';
 import { readText } from '../tidy/source-tree.ts';
@@ -20,5 +21,6 @@ it('is told with the versions that this program writes (ING-904)', () => {
   expect(told('cursor')).toBe(`schema ${cursorSchema}`);
   expect(told('embedded graph')).toBe(String(graphFormatVersion));
   expect(told('journal')).toBe(`segment 1, frame ${frameVersion}`);
+  expect(told('state store')).toBe(String(stateFormatVersion));
   expect(told('queue protocol')).toBe(queueProtocolVersion);
 });
