@@ -269,7 +269,7 @@ function beginWork(
   const { bond, graph } = stores;
   const rootId = root.marker.storageRootId;
   const comparing = compareGraph(
-    { bond, graph, rootId, clock, drain: work.drain },
+    { bond, graph, rootId, clock, drain: work.drain, afterDeletions: work.removal?.finish() },
     vouch.isAgreed && !stores.isGraphAServer,
   );
   // The file of a graph that is not in use speaks for no server.
@@ -293,7 +293,6 @@ function beginWork(
   closers.add('adopt of a restored graph', () => adopting?.stop());
   closers.add('backup', () => work.backups.stop());
   removal = work.removal;
-  void removal?.finish();
   closers.add('deletion of sessions', () => work.removal?.stop());
   closers.add('desk', () => keeping?.stop());
 }

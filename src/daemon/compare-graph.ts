@@ -6,7 +6,11 @@ import { daemonNoticed } from '#signals';
 /** More sessions than that are not woken: each keeps its worker, and all of them would say the same. */
 const wokenMax = 1000;
 
-type ComparedParts = SuspectDependencies & { readonly drain: Pick<Drain, 'wake'> };
+type ComparedParts = SuspectDependencies & {
+  readonly drain: Pick<Drain, 'wake'>;
+  /** Deletions that a kill cut off have come to their end, or failed: in the midst of one the graph lacks what the queue still has. */
+  readonly afterDeletions?: Promise<void> | undefined;
+};
 
 export interface Comparison {
   /** Queue and graph were looked at over all sessions, and none differed. */
@@ -43,6 +47,7 @@ export function compareGraph(parts: ComparedParts, isVouched: boolean): Comparis
 async function run(parts: ComparedParts, signal: AbortSignal): Promise<number | undefined> {
   let woken = 0;
   try {
+    await orAborted(parts.afterDeletions ?? Promise.resolve(), signal);
     for await (const key of suspectKeys(parts, signal)) {
       parts.drain.wake(key);
       woken += 1;
@@ -58,4 +63,11 @@ async function run(parts: ComparedParts, signal: AbortSignal): Promise<number | 
     daemonNoticed.publish(() => ({ code, message: messageOf(error) }));
     return undefined;
   }
+}
+
+async function orAborted(one: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  await Promise.race([one, promise]);
+  signal.throwIfAborted();
 }

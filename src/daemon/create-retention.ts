@@ -1,3 +1,4 @@
+import { backupRunning } from '#backup';
 import type { Config, ConfigKey } from '#config';
 import type { ControlDatabase } from '#control';
 import {
@@ -24,11 +25,12 @@ export interface RetentionParts {
   readonly removal: SessionRemoval | undefined;
   readonly operations: Pick<Operations, 'record'>;
   readonly clock: Clock;
+  readonly isBackupRunning: () => boolean;
 }
 
 /** Which parts of this root can let things go by age or size, and the rules in force for them. */
 export function createRootRetention(parts: RetentionParts): Retention {
-  const { config, control, stores, drain, removal, operations, clock } = parts;
+  const { config, control, stores, drain, removal, operations, clock, isBackupRunning } = parts;
   const { graph } = stores.removal ?? {};
   const { notices, expiredObjects: expired } = control;
   return createRetention({
@@ -45,6 +47,7 @@ export function createRootRetention(parts: RetentionParts): Retention {
     ruleOf: (part) => ruleIn(config, part),
     notices,
     clock,
+    held: () => (isBackupRunning() ? backupRunning({}) : undefined),
     onTaken({ part, rule, count, bytes }) {
       const at = new Date(clock.now()).toISOString();
       operations.record({

@@ -172,7 +172,8 @@ export function startWork(ground: Ground, needs: WorkNeeds): StartedWork {
   );
   const removal = removalOver(ground, needs, drain, backups);
   const { operations } = desk;
-  const given = { config, control, stores, drain, removal, operations, clock };
+  const isBackupRunning = (): boolean => backups.isRunning;
+  const given = { config, control, stores, drain, removal, operations, clock, isBackupRunning };
   const retention = createRootRetention(given);
   const context: OpsContext = {
     queue,

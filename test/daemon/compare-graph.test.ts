@@ -104,6 +104,21 @@ describe('queue and graph compare notes', () => {
     await comparison.stop();
   });
 
+  it('wait for deletions that were cut off: what the graph lacks in the midst of one is no mismatch', async () => {
+    const { parts, counts } = sidesOf(10, new Set());
+    const deletions = Promise.withResolvers<void>();
+    const comparison = compareGraph({ ...parts, afterDeletions: deletions.promise }, false);
+    await ended(comparison, { ...counts }, 1);
+    expect(counts.pages).toBe(0);
+    deletions.resolve();
+    await ended(comparison, counts, 10);
+    expect(comparison.hasAgreed).toBe(true);
+    await comparison.stop();
+    const stopped = compareGraph({ ...parts, afterDeletions: new Promise(() => undefined) }, false);
+    await stopped.stop();
+    expect(stopped.hasAgreed).toBe(false);
+  });
+
   it('that is stopped half way has not agreed', async () => {
     const { parts } = sidesOf(1000, new Set());
     const comparison = compareGraph(

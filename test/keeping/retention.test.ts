@@ -54,6 +54,7 @@ interface Bench {
   readonly state: { fails: Error | undefined; looks: number };
   readonly acts: { count: number; bytes: number }[];
   rule: RetentionRule;
+  isHeld: boolean;
 }
 
 function bench(rule: RetentionRule, changes: Partial<Shelf> = {}): Bench {
@@ -61,12 +62,13 @@ function bench(rule: RetentionRule, changes: Partial<Shelf> = {}): Bench {
   const { shelf, ...rest } = shelfOf(clock, changes);
   const { notices } = openControlDatabase(':memory:', { clock });
   const acts: { count: number; bytes: number }[] = [];
-  const given: Bench = { clock, acts, rule, ...rest, retention: undefined as never };
+  const given: Bench = { clock, acts, rule, isHeld: false, ...rest, retention: undefined as never };
   const retention = createRetention({
     shelves: [shelf],
     ruleOf: () => given.rule,
     notices,
     clock,
+    held: () => (given.isHeld ? new Error('a backup is made') : undefined),
     onTaken: ({ count, bytes }) => void acts.push({ count, bytes }),
   });
   return Object.assign(given, { retention });
@@ -139,6 +141,22 @@ describe('a rule of retention (ING-713, D22)', () => {
     const { looks } = one.state;
     await one.clock.advance(dayMs);
     expect(one.state.looks).toBe(looks);
+  });
+
+  it('takes nothing while a backup is made, and goes on after it', async () => {
+    const one = bench({ maxAgeMs: hourMs, maxBytes: null });
+    one.put('old', 2 * hourMs);
+    await one.retention.pass();
+    await one.clock.advance(2 * hourMs);
+    one.isHeld = true;
+    await one.retention.pass();
+    expect(namesOf(one)).toEqual(['old']);
+    expect(one.retention.reports()).toMatchObject([{ trouble: null, waiting: { count: 1 } }]);
+    const order = { part: 'archives', limit: 9, isDryRun: false, rule: one.rule } as const;
+    await expect(one.retention.run(order)).rejects.toThrow('a backup is made');
+    one.isHeld = false;
+    await one.retention.pass();
+    expect(namesOf(one)).toEqual([]);
   });
 
   it('that cannot be kept says why, once, and is tried again', async () => {

@@ -88,6 +88,7 @@ export async function openOps(
       ruleOf: () => ({ maxAgeMs: null, maxBytes: null }),
       notices: control.notices,
       clock,
+      held: () => undefined,
       onTaken: () => undefined,
     }),
     repair: undefined,

@@ -12,6 +12,8 @@ export interface RetentionNeeds {
   ruleOf(part: RetainedPart): RetentionRule;
   readonly notices: Pick<NoticeRows, 'firstTold'>;
   readonly clock: Clock;
+  /** Why nothing may go now: somebody reads all stores as of one instant. A pass goes on with the next one; who acts by hand is told. */
+  held(): Error | undefined;
   /** After a pass that took something: for the audit. */
   onTaken(act: {
     readonly part: RetainedPart;
@@ -145,6 +147,8 @@ class Keeper implements Retention {
     const plan = await planPass(look, rule, window);
     if (isDryRun)
       return { bytes: look.bytes, taken: plan.going, kept: plan.kept, hasMore: plan.hasMore };
+    const held = this.#needs.held();
+    if (held !== undefined) throw held;
     check?.(plan.going);
     const { taken, kept } = await this.#take(shelf, plan);
     return { bytes: look.bytes, taken, kept: [...plan.kept, ...kept], hasMore: plan.hasMore };
@@ -200,7 +204,8 @@ class Keeper implements Retention {
     const taken: PlannedItem[] = [];
     const kept: KeptItem[] = [];
     const { part, atOnce } = shelf;
-    for (let at = 0; at < going.length && !this.#stopping.signal.aborted; at += atOnce) {
+    const isOver = (): boolean => this.#stopping.signal.aborted || this.#needs.held() !== undefined;
+    for (let at = 0; at < going.length && !isOver(); at += atOnce) {
       const some = going.slice(at, at + atOnce);
       const items = some.map(({ item }) => item);
       const outcomes = await shelf.take(items, this.#stopping.signal);
