@@ -106,6 +106,9 @@ async function asInvalid(root: string, act: () => Promise<void>): Promise<void> 
   }
 }
 
+const markerLost =
+  'root.json is missing, though the stores of a root lie there: put it back; its storage_root_id is the root_id of queue/format.json, and docs/disk-format.md has its form';
+
 async function checkFolder(chosen: ChosenRoot, layout: RootLayout, disk: Disk): Promise<void> {
   const root = layout.root;
   const found = await disk.stat(root);
@@ -117,7 +120,11 @@ async function checkFolder(chosen: ChosenRoot, layout: RootLayout, disk: Disk): 
     if (found !== undefined) checkMode(root, found.mode);
     return;
   }
-  const foreign = foreignEntry((await disk.readDirectory(root)).map(({ name }) => name));
+  const names = (await disk.readDirectory(root)).map(({ name }) => name);
+  // Who is sent elsewhere for a lost marker begins with an empty root. A backup has none either, and a manifest.
+  const isRoot = ['queue', 'state', 'control'].every((name) => names.includes(name));
+  if (isRoot && !names.includes('manifest.json')) throw rootInvalid({ root, reason: markerLost });
+  const foreign = foreignEntry(names);
   if (foreign !== undefined) throw rootForeign({ root, found: foreign });
   if (chosen.source === 'env') throw rootMissing({ root, source: 'MILLRACE_ROOT' });
   // An empty folder that was named to become a root is closed here; one that holds a store is its owner's to close.

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '#base';
@@ -66,6 +66,19 @@ describe('binding a root', () => {
       await expect(bind(folder)).rejects.toEqual(refusal('ROOT_FOREIGN'));
       expect(await readdir(folder)).toEqual(['thesis.txt']);
       await expect(bind(join(folder, 'thesis.txt'))).rejects.toEqual(refusal('ROOT_INVALID'));
+    });
+  });
+
+  it('says of a root whose marker is lost how to put it back, and sends nobody elsewhere (P7)', async () => {
+    await withTemporaryDirectory(async (folder) => {
+      (await bind(folder)).lock.release();
+      await rm(join(folder, 'root.json'));
+      await expect(bind(folder)).rejects.toMatchObject({
+        code: 'ROOT_INVALID',
+        message: expect.stringContaining('root.json is missing') as unknown,
+      });
+      await writeFile(join(folder, 'manifest.json'), '{}');
+      await expect(bind(folder)).rejects.toEqual(refusal('ROOT_FOREIGN'));
     });
   });
 
