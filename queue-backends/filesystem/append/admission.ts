@@ -41,6 +41,7 @@ export type Storable = Extract<Verdict, { kind: 'store' }>;
 /** A stored record whose content decides, and must be read first. */
 export interface Look {
   readonly state: KeyState;
+  readonly eventId: string;
   readonly entry: DedupEntry;
 }
 
@@ -188,7 +189,11 @@ function judgeKnown(
   if (!entry.isDerivedId && input.isDerivedId !== true) {
     const storedSha256 = request.learnt.digests.get(nameOf(state, entry));
     if (storedSha256 === undefined) {
-      (request.looks ??= new Map()).set(nameOf(state, entry), { state, entry });
+      (request.looks ??= new Map()).set(nameOf(state, entry), {
+        state,
+        eventId: input.eventId ?? '',
+        entry,
+      });
       return undefined;
     }
     if (storedSha256 !== '' && storedSha256 !== contentDigest(input.raw))

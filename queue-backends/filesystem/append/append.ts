@@ -24,6 +24,7 @@ import { readLetters } from '../session/dead-file.ts';
 import type { Engine } from '../engine.ts';
 import { type Flight, type KeyState, positionOf } from '../session/key-state.ts';
 import { checkFraming, checkRoom } from './limits.ts';
+import { idOf } from '../session/event-id.ts';
 import { loadState } from '../session/load-key.ts';
 import { freshState } from '../session/fresh-key.ts';
 import { quarantineKey } from '../quarantine.ts';
@@ -267,13 +268,16 @@ async function orAborted(
 }
 
 /** A record whose bytes left the log had its digest kept (ING-517); without either, and in a damaged log, the id alone decides. */
-async function lookAt(engine: Engine, { state, entry }: Look, learnt: Learnt): Promise<void> {
+async function lookAt(engine: Engine, look: Look, learnt: Learnt): Promise<void> {
+  const { state, entry } = look;
   const { key } = state;
   const digest = await engine.locks.with(key, async () => {
     try {
       const isHere = entry.ordinal === state.ordinal;
       const stored = isHere ? await readAt(engine, state, entry.offset, entry.length) : undefined;
-      return stored === undefined ? (entry.contentSha256 ?? '') : contentDigest(stored);
+      return stored !== undefined && isOfId(engine, look, stored)
+        ? contentDigest(stored)
+        : (entry.contentSha256 ?? '');
     } catch (error) {
       if (!isMillraceError(error))
         throw queueWriteFailed({ reason: `the log of ${key} cannot be read`, keys: [key] }, error);
@@ -282,4 +286,15 @@ async function lookAt(engine: Engine, { state, entry }: Look, learnt: Learnt): P
     }
   });
   learnt.digests.set(nameOf(state, entry), digest);
+}
+
+/**
+ * Whether a sound record is the one that the index means. An id that was moved by a requeue leads to a record of another one, which the index has at the same
+ * place; a log of another time that was put in place has records that it does not, and they are no reason to refuse an event that is known.
+ */
+function isOfId(engine: Engine, { state, eventId, entry }: Look, stored: Uint8Array): boolean {
+  const found = idOf(stored)?.id;
+  if (found === undefined || found === eventId) return true;
+  const there = engine.indexer.find(state, found);
+  return there?.ordinal === entry.ordinal && there.offset === entry.offset;
 }

@@ -7,8 +7,8 @@ import {
   statuses,
   statusOf,
 } from '../../contract/queue/steps.ts';
-import { testRecord, testWorkspace } from '../../support/queue-fixtures.ts';
-import { edit, flipAt, segmentPaths, withPlace, type Place } from './place.ts';
+import { testKey, testRecord, testWorkspace } from '../../support/queue-fixtures.ts';
+import { edit, flipAt, folderOf, segmentPaths, withPlace, type Place } from './place.ts';
 import { apply, clear, cursorOf, everAfter, key } from './stopped-key.ts';
 
 const lost = [3, 4].map((n) => testRecord({ eventId: `e${n}`, data: { n } }));
@@ -72,5 +72,23 @@ describe('a session whose first frame is lost', () => {
       expect(quarantine?.code).toBe('RECORD_CORRUPT');
       expect({ workspace, session }).toEqual({ workspace: testWorkspace, session: 's' });
       expect(await queue.showQuarantine(key)).toMatchObject({ session: 's' });
+    }));
+});
+
+describe('a log of another session or time in the place of its own', () => {
+  it('has no event refused that is known by its id (ING-515, ING-517)', () =>
+    withPlace(async (place) => {
+      const first = await place.open();
+      const sent = testRecord({ session: 's', eventId: 'e0', data: { n: 1 } });
+      await append(first, sent, testRecord({ session: 't', eventId: 'f0', data: { n: 2 } }));
+      await apply(first, 1);
+      await apply(first, 1, 't');
+      await first.close();
+      const foreign = await place.disk.readFile(`${folderOf(testKey('t'))}/log.000000.jsonl`);
+      await edit(place.disk, `${folderOf()}/log.000000.jsonl`, () => Buffer.from(foreign ?? []));
+      const queue = await place.open();
+      expect((await queue.append([sent])).map(({ status }) => status)).toEqual(['duplicate']);
+      const other = testRecord({ session: 't', eventId: 'f0', data: { n: 3 } });
+      expect((await queue.append([other])).map(({ status }) => status)).toEqual(['conflict']);
     }));
 });
