@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseJson, type JsonObject } from '#base';
-import { bodyOfDraft, decodeOtlpProtobuf, translateLogs, translateTraces } from '#formats';
+import {
+  bodyOfDraft,
+  decodeOtlpProtobuf,
+  TraceSessions,
+  translateLogs,
+  translateTraces,
+} from '#formats';
 import type { LogRecord } from '#record';
 import type { StoredGraph } from '../handlers/stored-graph.ts';
 import { encodeForTest } from './otlp-samples.ts';
@@ -213,5 +219,29 @@ describe('OTLP logs', () => {
     const graph = await graphOf(records);
     expect((await graphOf(records, records)).digest).toBe(graph.digest);
     expect(graph.nodes.size).toBe(8);
+  });
+});
+
+describe('what is remembered of traces', () => {
+  it('is bounded in traces and in spans, and the trace longest unheard of goes first', () => {
+    const known = new TraceSessions({ traces: 3, earlyOfOne: 2, early: 4 });
+    for (const trace of ['a', 'b', 'c']) known.learn('w', trace, `session-${trace}`);
+    expect(known.sessionFor('w', 'a', 's1')).toBe('session-a');
+    known.learn('w', 'd', 'session-d');
+    expect(known.sessionFor('w', 'b', undefined)).toBeUndefined();
+    expect(known.sessionFor('w', 'a', 's2')).toBe('session-a');
+    for (const trace of ['e', 'f', 'g'])
+      for (const span of ['1', '2', '3']) known.sessionFor('w', trace, span);
+    for (const trace of ['e', 'f', 'g']) known.learn('w', trace, 'late');
+    // Of e nothing is left, so its repeated span is taken for a new one; g still knows its own.
+    expect(known.sessionFor('w', 'e', '1')).toBe('late');
+    expect(known.sessionFor('w', 'g', '1')).toBeUndefined();
+    expect(known.sessionFor('w', 'g', '3')).toBe('late');
+  });
+
+  it('is of one workspace', () => {
+    const known = new TraceSessions();
+    known.learn('w', 'a', 'session');
+    expect(known.sessionFor('v', 'a', 's')).toBeUndefined();
   });
 });
