@@ -151,3 +151,18 @@ async function refuseOtherRoot(response: Response, { url, root }: ClientOptions)
 async function* emptyStream(): AsyncGenerator<Uint8Array> {
   // An answer without a body is an empty export.
 }
+
+/**
+ * A client that looks anew at each call where its daemon is: for who goes on for hours, while the daemon of a root comes, goes, and comes back at another
+ * address. Made while there is none, it is told so by its calls.
+ */
+export function lateClient(find: () => Client): Client {
+  return {
+    get url() {
+      return find().url;
+    },
+    call: async (...given) => find().call(...given),
+    stream: async (...given) => find().stream(...given),
+    send: async (...given) => find().send(...given),
+  };
+}

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { serveMcp, type Answer, type Asker } from '#mcp';
-import type { Client } from './client.ts';
+import { lateClient, type Client } from './client.ts';
 import { withDaemonOptions, withExamples, type CommandContext } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { readProductVersion } from './product.ts';
@@ -24,7 +24,7 @@ export function addMcpCommand(program: Command, run: Runner): void {
 /** Ends when the client closes its end. The daemon need not run yet: each call finds out. */
 async function serve(context: CommandContext): Promise<number> {
   await serveMcp(
-    { asker: askerOf(context.client()), version: readProductVersion() },
+    { asker: askerOf(lateClient(() => context.client())), version: readProductVersion() },
     {
       input: process.stdin,
       output: process.stdout,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isMillraceError, messageOf, type Clock } from '#base';
 import { parseDurationMs } from '#config';
+import { lateClient } from './client.ts';
 import { withDaemonOptions, withExamples, type CommandContext } from './command.ts';
 import { inputUnreadable, usage } from './errors.ts';
 import { exitCodes } from './exit-code.ts';
@@ -60,7 +61,7 @@ async function watchFolders(
   if (pollMs === undefined)
     throw usage({ problem: `--poll ${flags.poll} is no duration, such as 10s` });
   const { printer, clock, environment } = context;
-  const client = context.client();
+  const client = lateClient(() => context.client());
   const root = flags.root ?? environment.root ?? environment.defaultRoot;
   const options: FollowOptions = {
     workspace: flags.workspace,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AssertionFailed, defineError, type Disposition } from '#base';
-import { placeInput } from '../../src/cli/client.ts';
+import { lateClient, placeInput, type Client } from '../../src/cli/client.ts';
 import { daemonUnreachable, errorOfAnswer, outputFailed, usage } from '../../src/cli/errors.ts';
 import { exitCodeOfError } from '../../src/cli/exit-code.ts';
 import { findDaemon } from '../../src/cli/find-daemon.ts';
@@ -61,6 +61,25 @@ describe('finding the daemon (D29)', () => {
       expect(findDaemon({ root: silent, environmentUrl }).url).toBeUndefined();
       expect(findDaemon({ environmentRoot: silent }).url).toBeUndefined();
     }
+  });
+});
+
+describe('a client that looks anew at each call', () => {
+  it('is made while there is no daemon, and finds the one that comes, wherever that listens', async () => {
+    const found: Client[] = [];
+    const client = lateClient(() => {
+      const one = found.at(-1);
+      if (one === undefined) throw new Error('nobody serves it');
+      return one;
+    });
+    const route = { method: 'GET', path: '/' };
+    await expect(client.call(route, {})).rejects.toThrow('nobody serves it');
+    for (const url of ['http://one', 'http://two']) {
+      const { stream, send } = client;
+      found.push({ url, stream, send, call: () => Promise.resolve(url) });
+      expect(await client.call(route, {})).toBe(url);
+    }
+    expect(client.url).toBe('http://two');
   });
 });
 
