@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs in a checkout only: it posts the recorded sessions of test/data.
-import('../src/cli/demo.ts')
+import('../src/cli/commands/demo.ts')
   .then(function (module) {
     return module.demo();
   })

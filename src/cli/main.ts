@@ -1,28 +1,28 @@
 import { Command, CommanderError } from 'commander';
-import { addBackupCommands } from './backup-commands.ts';
-import { addConfigCommands } from './config-commands.ts';
-import { addDeadCommands } from './dead-commands.ts';
-import { addCompletionCommand } from './completion-command.ts';
-import { addDoctorCommand } from './doctor-command.ts';
+import { addBackupCommands } from './commands/backup-commands.ts';
+import { addConfigCommands } from './serve/config-commands.ts';
+import { addDeadCommands } from './verbs/dead-commands.ts';
+import { addCompletionCommand } from './commands/completion-command.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { exitCodes } from './exit-code.ts';
-import { addExportCommand } from './export-command.ts';
-import { addInitCommand } from './init-command.ts';
-import { addLabCommands } from './lab-commands.ts';
-import { addMcpCommand } from './mcp-command.ts';
-import { addPostCommand } from './post-command.ts';
+import { addExportCommand } from './graph/export-command.ts';
+import { addInitCommand } from './serve/init-command.ts';
+import { addLabCommands } from './commands/lab-commands.ts';
+import { addMcpCommand } from './commands/mcp-command.ts';
+import { addPostCommand } from './post/post-command.ts';
 import { consolePrinter, endQuietlyWithReader, type Printer } from './print.ts';
 import { readProductVersion } from './product.ts';
-import { addGraphCopy } from './graph-copy.ts';
-import { addQueueCommands } from './queue-commands.ts';
+import { addGraphCopy } from './graph/graph-copy.ts';
+import { addQueueCommands } from './queue/queue-commands.ts';
 import { createRunner, type Outcome } from './run-action.ts';
-import { addServiceCommands } from './service-commands.ts';
-import { addServeCommand } from './serve-command.ts';
-import { addTailCommand } from './tail-command.ts';
-import { addTopCommand } from './top-command.ts';
-import { addVerbCommands, groupOf } from './verb-commands.ts';
-import { addVersionCommand } from './version-command.ts';
-import { addWaitCommand } from './wait-command.ts';
-import { addWatchCommand } from './watch-command.ts';
+import { addServiceCommands } from './serve/service-commands.ts';
+import { addServeCommand } from './serve/serve-command.ts';
+import { addTailCommand } from './commands/tail-command.ts';
+import { addTopCommand } from './commands/top-command.ts';
+import { addVerbCommands, groupOf } from './verbs/verb-commands.ts';
+import { addVersionCommand } from './commands/version-command.ts';
+import { addWaitCommand } from './commands/wait-command.ts';
+import { addWatchCommand } from './watch/watch-command.ts';
 
 /** Runs the command line and resolves to the exit code. Never rejects for what a user or the world did. */
 export async function main(words: readonly string[], given?: Printer): Promise<number> {

@@ -4,9 +4,9 @@ import { readEnvironment } from '#config';
 import { clientOf } from './client-of.ts';
 import type { CommandContext, SharedOptions } from './command.ts';
 import { exitCodeOfError } from './exit-code.ts';
-import { nextStep } from './next-step.ts';
+import { nextStep } from './verbs/next-step.ts';
 import type { Printer } from './print.ts';
-import type { Runner } from './verb-commands.ts';
+import type { Runner } from './verbs/verb-commands.ts';
 
 /** Where a run keeps its exit code until the program ends. */
 export interface Outcome {

@@ -46,8 +46,8 @@ import {
 import type { Key } from '#record';
 import type { BoundRoot, LeftVerdict, LeftVerdicts } from '#roots';
 import { openGuardedState, type GuardedState, type LmdbState, type StateLoss } from '#state';
-import { noteChangedStores } from './changed-stores.ts';
-import type { Closers } from './closers.ts';
+import { noteChangedStores } from './boot/changed-stores.ts';
+import type { Closers } from './boot/closers.ts';
 import { keepMetGraph, neo4jSettings, readMetGraph } from './neo4j-settings.ts';
 import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
 

@@ -19,11 +19,11 @@ import {
 } from '#disk';
 import type { ChosenRoot } from '#roots';
 import { daemonNoticed } from '#signals';
-import { boot } from './boot.ts';
-import { createClosers, type Closers } from './closers.ts';
-import { createDaemonLog, type DaemonLog } from './daemon-log.ts';
+import { boot } from './boot/boot.ts';
+import { createClosers, type Closers } from './boot/closers.ts';
+import { createDaemonLog, type DaemonLog } from './watch/daemon-log.ts';
 import { createSettings, type Settings } from './live-settings.ts';
-import { createPhaseHolder, type PhaseHolder } from './phase.ts';
+import { createPhaseHolder, type PhaseHolder } from './boot/phase.ts';
 
 export interface DaemonOptions {
   readonly loaded: LoadedConfig;

@@ -4,14 +4,14 @@ import type { GraphStore } from '#graph';
 import type { ObjectStore } from '#objects';
 import type { LogLifeCycle, QueueBackend, QueueLedger } from '#queue';
 import type { Key, Position } from '#record';
-import type { KeyArmer } from './arm-keys.ts';
+import type { KeyArmer } from './arm/arm-keys.ts';
 import type { ByteBudget } from './byte-budget.ts';
-import type { Folder } from './folder.ts';
+import type { Folder } from './fold/folder.ts';
 import type { GroupApplier } from './group-applier.ts';
-import type { Pauses } from './pauses.ts';
-import type { Fold } from './plan-batch.ts';
+import type { Pauses } from './worker/pauses.ts';
+import type { Fold } from './fold/plan-batch.ts';
 import type { DrainSettings } from './settings.ts';
-import type { Troubles } from './troubles.ts';
+import type { Troubles } from './worker/troubles.ts';
 
 /** What the workers of one drain share. */
 export interface Engine {

@@ -11,12 +11,12 @@ import { failpoint } from '#disk';
 import { fenceLost, type FencePermit } from '#fence';
 import type { AnyPart, GraphStore } from '#graph';
 import { applyRetried, groupApplied } from '#signals';
-import { afterFailure } from './after-failure.ts';
+import { afterFailure } from './worker/after-failure.ts';
 import { applyFailed, drainFailed } from './errors.ts';
-import { Pauses } from './pauses.ts';
-import { planHalves } from './plan-chunks.ts';
+import { Pauses } from './worker/pauses.ts';
+import { planHalves } from './fold/plan-chunks.ts';
 import type { DrainSettings } from './settings.ts';
-import type { Troubles } from './troubles.ts';
+import type { Troubles } from './worker/troubles.ts';
 
 /** Consecutive folded records of one key that want to be in the graph. */
 export interface Offer {

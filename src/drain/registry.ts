@@ -1,9 +1,9 @@
 import { assert } from '#base';
 import type { Key } from '#record';
 import type { WorkerState, WorkerView } from './drain.ts';
-import type { RunEnd } from './run-worker.ts';
+import type { RunEnd } from './worker/run-worker.ts';
 import type { DrainSettings } from './settings.ts';
-import { Worker } from './worker.ts';
+import { Worker } from './worker/worker.ts';
 
 export interface RegistryDependencies {
   readonly settings: DrainSettings;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { consoleHeaders, type Console } from '#console';
-import { checkAddressed } from './admit-request.ts';
+import { checkAddressed } from './doors/admit-request.ts';
 import { routeUnknown } from './errors.ts';
 import type { HttpServerOptions } from './server-options.ts';
 

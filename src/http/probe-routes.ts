@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify';
 import { requireScope } from '#access';
-import { admitCaller } from './admit-request.ts';
+import { admitCaller } from './doors/admit-request.ts';
 import type { Health } from './health.ts';
-import { jsonType } from './send-failure.ts';
+import { jsonType } from './failures/send-failure.ts';
 import type { HttpServerOptions } from './server-options.ts';
 
 /** A prober that is told "no" may come back soon. */

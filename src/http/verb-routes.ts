@@ -5,11 +5,11 @@ import { decodeUtf8, JsonInvalid, parseJson } from '#base';
 import { recordNotJson } from '#ingest';
 import type { Caller, Verb } from '#ops';
 import { draining } from '#queue';
-import { admitCaller } from './admit-request.ts';
-import { bodyForm, isGzipped } from './media-type.ts';
+import { admitCaller } from './doors/admit-request.ts';
+import { bodyForm, isGzipped } from './doors/media-type.ts';
 import { inputInvalid, mediaTypeUnsupported } from './errors.ts';
-import { readBody, type BodyLimits } from './read-body.ts';
-import { jsonType } from './send-failure.ts';
+import { readBody, type BodyLimits } from './doors/read-body.ts';
+import { jsonType } from './failures/send-failure.ts';
 import type { HttpServerOptions } from './server-options.ts';
 import { createInputReader, type InputParts } from './verb-input.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Access } from '#access';
-import { checkAddressed } from './admit-request.ts';
+import { checkAddressed } from './doors/admit-request.ts';
 
 /** What an origin may look like: a DNS name, with a port or a scheme as some senders write it. */
 const originForm = /^[\w.:/-]{1,255}$/;

@@ -11,7 +11,7 @@ import {
 import type { AuditRow, BegunOperation, KnownOperation, OperationRows, RunWith } from '#control';
 import { daemonNoticed, opsAudited } from '#signals';
 import { answerNotKept, idempotencyConflict, operationInFlight, operationsFull } from './errors.ts';
-import { auditInput } from './audit-input.ts';
+import { auditInput } from './daemon/audit-input.ts';
 
 /** One act that changes something, as its verb and its caller tell it. */
 export interface Act<T> {

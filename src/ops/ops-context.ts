@@ -10,7 +10,7 @@ import type { ExpiredObjectRows } from '#control';
 import type { GivenBack, Retention, SessionRemoval, StorageFacts } from '#keeping';
 import type { LogLifeCycle, QueueBackend, QueueLedger, QueueTrouble } from '#queue';
 import type { LiveFeed } from '#signals';
-import type { KeyRepair } from './key-repair.ts';
+import type { KeyRepair } from './queue/key-repair.ts';
 import type { Operations } from './operations.ts';
 
 export interface Degradation {

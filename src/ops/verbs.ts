@@ -1,29 +1,34 @@
-import { graphAdoptVerb } from './adopt-verb.ts';
-import { blobsListVerb, blobsShowVerb, objectsShowVerb } from './blob-verbs.ts';
-import { neighboursVerb } from './neighbour-verb.ts';
-import { queriesListVerb, queriesShowVerb } from './query-verbs.ts';
-import { sessionSummaryVerb } from './session-summary-verb.ts';
-import { whoamiVerb } from './whoami-verb.ts';
-import { backupCreateVerb } from './backup-verb.ts';
-import { auditListVerb } from './audit-verbs.ts';
-import { configReloadVerb, configShowVerb } from './config-verbs.ts';
-import { queueCompactAllVerb, queueCompactVerb } from './compact-verbs.ts';
+import { graphAdoptVerb } from './queue/adopt-verb.ts';
+import { blobsListVerb, blobsShowVerb, objectsShowVerb } from './sessions/blob-verbs.ts';
+import { neighboursVerb } from './letters/neighbour-verb.ts';
+import { queriesListVerb, queriesShowVerb } from './graph/query-verbs.ts';
+import { sessionSummaryVerb } from './sessions/session-summary-verb.ts';
+import { whoamiVerb } from './daemon/whoami-verb.ts';
+import { backupCreateVerb } from './keeping/backup-verb.ts';
+import { auditListVerb } from './daemon/audit-verbs.ts';
+import { configReloadVerb, configShowVerb } from './daemon/config-verbs.ts';
+import { queueCompactAllVerb, queueCompactVerb } from './queue/compact-verbs.ts';
 import {
   deadDiscardVerb,
   deadEditVerb,
   deadRequeueSelectionVerb,
   deadRequeueSessionVerb,
   deadRequeueVerb,
-} from './dead-act-verbs.ts';
-import { deadExportVerb } from './dead-export-verb.ts';
-import { deadGroupsVerb, deadListVerb, deadOfSessionVerb, deadShowVerb } from './dead-verbs.ts';
+} from './letters/dead-act-verbs.ts';
+import { deadExportVerb } from './letters/dead-export-verb.ts';
+import {
+  deadGroupsVerb,
+  deadListVerb,
+  deadOfSessionVerb,
+  deadShowVerb,
+} from './letters/dead-verbs.ts';
 import {
   graphCheckVerb,
   graphDigestVerb,
   graphExportVerb,
   graphQueryVerb,
   graphStatsVerb,
-} from './graph-verbs.ts';
+} from './graph/graph-verbs.ts';
 import {
   jobsCancelVerb,
   jobsListVerb,
@@ -31,20 +36,28 @@ import {
   jobsResultsVerb,
   jobsResumeVerb,
   jobsShowVerb,
-} from './job-verbs.ts';
-import { quarantineClearVerb, quarantineListVerb, quarantineShowVerb } from './quarantine-verbs.ts';
-import { queueRecoverVerb, queueReplayVerb } from './recover-verbs.ts';
-import { deadWriteOffVerb } from './write-off-verb.ts';
-import { cypherVerb, graphCypherVerb } from './cypher-verbs.ts';
-import { queuesDeadListVerb, queuesPurgeVerb, queuesReplayVerb } from './predecessor-verbs.ts';
-import { sessionsListVerb, sessionsShowVerb } from './session-verbs.ts';
-import { sessionsDeleteVerb } from './session-delete-verb.ts';
-import { sessionsPruneVerb } from './session-prune-verb.ts';
-import { limitsVerb, statusVerb, versionVerb, waitVerb } from './status-verbs.ts';
-import { streamVerb } from './stream-verb.ts';
-import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './token-verbs.ts';
-import { retentionRunVerb, retentionShowVerb } from './retention-verbs.ts';
-import { vacuumVerb } from './vacuum-verb.ts';
+} from './daemon/job-verbs.ts';
+import {
+  quarantineClearVerb,
+  quarantineListVerb,
+  quarantineShowVerb,
+} from './queue/quarantine-verbs.ts';
+import { queueRecoverVerb, queueReplayVerb } from './queue/recover-verbs.ts';
+import { deadWriteOffVerb } from './letters/write-off-verb.ts';
+import { cypherVerb, graphCypherVerb } from './graph/cypher-verbs.ts';
+import {
+  queuesDeadListVerb,
+  queuesPurgeVerb,
+  queuesReplayVerb,
+} from './daemon/predecessor-verbs.ts';
+import { sessionsListVerb, sessionsShowVerb } from './sessions/session-verbs.ts';
+import { sessionsDeleteVerb } from './sessions/session-delete-verb.ts';
+import { sessionsPruneVerb } from './sessions/session-prune-verb.ts';
+import { limitsVerb, statusVerb, versionVerb, waitVerb } from './daemon/status-verbs.ts';
+import { streamVerb } from './daemon/stream-verb.ts';
+import { tokensAddVerb, tokensListVerb, tokensRevokeVerb } from './daemon/token-verbs.ts';
+import { retentionRunVerb, retentionShowVerb } from './keeping/retention-verbs.ts';
+import { vacuumVerb } from './keeping/vacuum-verb.ts';
 import type { Verb } from './verb.ts';
 
 /** Every operator verb, once (the HTTP routes and the command line are made from this list). */

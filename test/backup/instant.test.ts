@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { createBackup, type BackupSources } from '#backup';
 import { loadConfig } from '#config';
 import { drillBackup } from '#daemon';
-import { backupSources } from '../../src/daemon/backup-sources.ts';
-import { withCore, type Core } from '../../src/daemon/core.ts';
+import { backupSources } from '../../src/daemon/desk/backup-sources.ts';
+import { withCore, type Core } from '../../src/daemon/boot/core.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 import { note } from '../drain/drain-fixture.ts';
 

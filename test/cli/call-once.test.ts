@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '#base';
-import { callOnce } from '../../src/cli/call-once.ts';
+import { callOnce } from '../../src/cli/verbs/call-once.ts';
 import { createClient } from '../../src/cli/client.ts';
 
 const tools = { clock: { ...systemClock, sleep: () => Promise.resolve() }, chance: systemChance };

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { verbCommands } from '../../src/cli/verb-table.ts';
+import { verbCommands } from '../../src/cli/verbs/verb-table.ts';
 import { startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
 import { runJson, runLine } from '../support/command-line.ts';
 import { postLines, waitUntilIdle, type Digest } from '../support/daemon-client.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { CompletionNode } from '../../src/cli/completion.ts';
-import { verbCommands } from '../../src/cli/verb-table.ts';
+import type { CompletionNode } from '../../src/cli/commands/completion.ts';
+import { verbCommands } from '../../src/cli/verbs/verb-table.ts';
 import { runJson, runLine } from '../support/command-line.ts';
 
 let nodes: readonly CompletionNode[] = [];

@@ -7,8 +7,8 @@ import {
   parseAddress,
   parseDurationMs,
 } from '#config';
-import type { CompletionNode } from '../../src/cli/completion.ts';
-import { stopSecondsOf } from '../../src/cli/service-unit.ts';
+import type { CompletionNode } from '../../src/cli/commands/completion.ts';
+import { stopSecondsOf } from '../../src/cli/serve/service-unit.ts';
 import { runJson } from '../support/command-line.ts';
 import { readText } from '../tidy/source-tree.ts';
 

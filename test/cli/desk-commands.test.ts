@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventsOf } from '../../src/cli/sent-events.ts';
+import { eventsOf } from '../../src/cli/post/sent-events.ts';
 import { startDaemon, type ChildDaemon } from '../support/child-daemon.ts';
 import { runJson, runLine } from '../support/command-line.ts';
 import { postLines, waitUntilIdle } from '../support/daemon-client.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '#base';
 import { nodeDisk, stagingNames } from '#disk';
 import { bareFiles, layoutOf, leaveClosingNote } from '#roots';
-import { checkLeftStores } from '../../src/cli/doctor-store.ts';
+import { checkLeftStores } from '../../src/cli/doctor/doctor-store.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 
 const disk = nodeDisk();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '#base';
 import { readEnvironment } from '#config';
-import { followJob } from '../../src/cli/dead-commands.ts';
+import { followJob } from '../../src/cli/verbs/dead-commands.ts';
 import { daemonUnreachable } from '../../src/cli/errors.ts';
 
 it('tells who follows a job where to find it when its daemon goes away', async () => {

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '#base';
 import { createClient } from '../../src/cli/client.ts';
-import { sendBatch } from '../../src/cli/post-batch.ts';
-import type { PostOptions } from '../../src/cli/post-file.ts';
+import { sendBatch } from '../../src/cli/post/post-batch.ts';
+import type { PostOptions } from '../../src/cli/post/post-file.ts';
 
 interface Reply {
   readonly status: number;

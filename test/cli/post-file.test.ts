@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base';
 import type { Client } from '../../src/cli/client.ts';
-import { postFile, type PostOptions, type RejectedLine } from '../../src/cli/post-file.ts';
+import { postFile, type PostOptions, type RejectedLine } from '../../src/cli/post/post-file.ts';
 import type { Printer } from '../../src/cli/print.ts';
 import { runLine } from '../support/command-line.ts';
 

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '#config';
-import { planService, stopSecondsOf, type ServiceOrder } from '../../src/cli/service-unit.ts';
+import { planService, stopSecondsOf, type ServiceOrder } from '../../src/cli/serve/service-unit.ts';
 import { runJson, runLine } from '../support/command-line.ts';
 
 const order: ServiceOrder = {

@@ -1,7 +1,7 @@
 import { mkdir, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { confineBackupPath, type BackupPathRules } from '../../src/daemon/backup-path.ts';
+import { confineBackupPath, type BackupPathRules } from '../../src/daemon/desk/backup-path.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 
 interface Place {

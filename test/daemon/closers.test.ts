@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createClosers } from '../../src/daemon/closers.ts';
-import { createPhaseHolder } from '../../src/daemon/phase.ts';
+import { createClosers } from '../../src/daemon/boot/closers.ts';
+import { createPhaseHolder } from '../../src/daemon/boot/phase.ts';
 import { fakeClock } from '../support/clock.ts';
 
 describe('closing', () => {

@@ -3,7 +3,7 @@ import { systemClock } from '#base';
 import type { AppliedRow } from '#graph';
 import type { BondedKey } from '#queue';
 import type { Key, Position } from '#record';
-import { compareGraph } from '../../src/daemon/compare-graph.ts';
+import { compareGraph } from '../../src/daemon/boot/compare-graph.ts';
 
 const rootId = 'SR-one';
 const position = '00000000.00000000000010.e' as Position;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFront, type Work } from '../../src/daemon/front.ts';
+import { createFront, type Work } from '../../src/daemon/boot/front.ts';
 
 describe('the doors of a daemon', () => {
   it('tell clients to come back before the stores are open and after they are shut, and nothing else (D13)', () => {

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '#base';
 import { nodeDisk, stagingNames } from '#disk';
 import { bindRoot } from '#roots';
-import { createClosers } from '../../src/daemon/closers.ts';
-import { openVouched } from '../../src/daemon/open-vouched.ts';
+import { createClosers } from '../../src/daemon/boot/closers.ts';
+import { openVouched } from '../../src/daemon/boot/open-vouched.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 
 const ground = {

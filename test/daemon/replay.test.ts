@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Key } from '#record';
-import { createKeyRepair } from '../../src/daemon/key-repair.ts';
+import { createKeyRepair } from '../../src/daemon/desk/key-repair.ts';
 import { testKey } from '../support/queue-fixtures.ts';
 import { fakeClock } from '../support/clock.ts';
 import { turn } from '../support/turn.ts';

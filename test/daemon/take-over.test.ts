@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '#base';
 import { openControlDatabase } from '#control';
 import { fenceStale, type FencePermit } from '#fence';
-import { createClosers } from '../../src/daemon/closers.ts';
-import { takeOver } from '../../src/daemon/take-over.ts';
+import { createClosers } from '../../src/daemon/boot/closers.ts';
+import { takeOver } from '../../src/daemon/boot/take-over.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 
 const order = { storageRootId: 'SR-1', holder: 'daemon', chance: systemChance };

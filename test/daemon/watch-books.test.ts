@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bookReasons, watchBooks, type BookFacts } from '../../src/daemon/watch-books.ts';
+import { bookReasons, watchBooks, type BookFacts } from '../../src/daemon/watch/watch-books.ts';
 import { fakeClock } from '../support/clock.ts';
 
 const totals: BookFacts['totals'] = {

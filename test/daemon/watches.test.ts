@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { QueueTotals } from '#queue';
 import { daemonNoticed, type DaemonNoticed } from '#signals';
-import { healthOf } from '../../src/daemon/health.ts';
-import { watchDegraded } from '../../src/daemon/watch-degraded.ts';
-import { watchGraph } from '../../src/daemon/watch-graph.ts';
-import { watchResidual } from '../../src/daemon/watch-residual.ts';
-import { watchRootLock } from '../../src/daemon/watch-root-lock.ts';
+import { healthOf } from '../../src/daemon/watch/health.ts';
+import { watchDegraded } from '../../src/daemon/watch/watch-degraded.ts';
+import { watchGraph } from '../../src/daemon/watch/watch-graph.ts';
+import { watchResidual } from '../../src/daemon/watch/watch-residual.ts';
+import { watchRootLock } from '../../src/daemon/watch/watch-root-lock.ts';
 import { fakeClock } from '../support/clock.ts';
 import { openMemoryGraph } from '../support/memory-graph.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type * as afterFailureModule from '../../src/drain/after-failure.ts';
+import type * as afterFailureModule from '../../src/drain/worker/after-failure.ts';
 import type { AppendInput } from '#queue';
-import type * as readBatchModule from '../../src/drain/read-batch.ts';
-import type { Worker } from '../../src/drain/worker.ts';
+import type * as readBatchModule from '../../src/drain/worker/read-batch.ts';
+import type { Worker } from '../../src/drain/worker/worker.ts';
 import type * as fixtureModule from './drain-fixture.ts';
 
 /** What a failing read does, wherever in a worker's life it stands; and drains with one defect each, on which these checks turn red (ING-T00). */
@@ -145,13 +145,13 @@ const mutants: readonly {
   {
     defect: 'the re-check before a worker leaves reads beside the one place (T05)',
     guard: stopsBeforeItLeaves,
-    module: 'read-batch',
+    module: 'worker/read-batch',
     change: readBeside(({ isLeaving }) => isLeaving),
   },
   {
     defect: 'what stands behind the end of a session is read beside the one place (T06)',
     guard: stopsBehindTheEnd,
-    module: 'read-batch',
+    module: 'worker/read-batch',
     change: readBeside(({ baseline }) => baseline?.cursor.terminal_seen === true),
   },
   {
@@ -178,7 +178,8 @@ async function freshFixtures(): Promise<Fixtures> {
 }
 
 afterEach(() => {
-  for (const module of ['after-failure', 'read-batch']) vi.doUnmock(`../../src/drain/${module}.ts`);
+  for (const module of ['worker/after-failure', 'worker/read-batch'])
+    vi.doUnmock(`../../src/drain/${module}.ts`);
 });
 
 describe('a read that meets damage', () => {
@@ -200,7 +201,7 @@ describe('a read that meets damage', () => {
     await stopsBehindTheEnd(await freshFixtures());
   });
 
-  for (const { defect, guard, module = 'after-failure', change } of mutants)
+  for (const { defect, guard, module = 'worker/after-failure', change } of mutants)
     it(`finds a drain in which ${defect}`, async () => {
       vi.doMock(`../../src/drain/${module}.ts`, async (original) => {
         const real = await original<typeof afterFailureModule>();

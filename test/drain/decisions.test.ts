@@ -4,10 +4,10 @@ import type { Disposition } from '#base';
 import { fold, type Folded } from '#handlers';
 import type { BatchItem } from '#queue';
 import { emptyCursor, type Cursor, type LogRecord, type Position } from '#record';
-import { afterFailure } from '../../src/drain/after-failure.ts';
+import { afterFailure } from '../../src/drain/worker/after-failure.ts';
 import { ByteBudget } from '../../src/drain/byte-budget.ts';
-import { planBatch, type BatchPlan, type Fold } from '../../src/drain/plan-batch.ts';
-import { planChunks, planHalves } from '../../src/drain/plan-chunks.ts';
+import { planBatch, type BatchPlan, type Fold } from '../../src/drain/fold/plan-batch.ts';
+import { planChunks, planHalves } from '../../src/drain/fold/plan-chunks.ts';
 import { testKey } from '../support/queue-fixtures.ts';
 import { contradiction, note, notes } from './drain-fixture.ts';
 

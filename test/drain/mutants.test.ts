@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type * as afterFailureModule from '../../src/drain/after-failure.ts';
-import type * as compareRowModule from '../../src/drain/compare-row.ts';
+import type * as afterFailureModule from '../../src/drain/worker/after-failure.ts';
+import type * as compareRowModule from '../../src/drain/arm/compare-row.ts';
 import type * as createDrainModule from '../../src/drain/create-drain.ts';
-import type * as armWorkerModule from '../../src/drain/arm-worker.ts';
-import type * as deliverModule from '../../src/drain/deliver.ts';
-import type * as isolateModule from '../../src/drain/isolate.ts';
-import type * as planBatchModule from '../../src/drain/plan-batch.ts';
-import type * as planChunksModule from '../../src/drain/plan-chunks.ts';
+import type * as armWorkerModule from '../../src/drain/arm/arm-worker.ts';
+import type * as deliverModule from '../../src/drain/worker/deliver.ts';
+import type * as isolateModule from '../../src/drain/worker/isolate.ts';
+import type * as planBatchModule from '../../src/drain/fold/plan-batch.ts';
+import type * as planChunksModule from '../../src/drain/fold/plan-chunks.ts';
 import type * as fixtureModule from './drain-fixture.ts';
 
 /** Drains with one defect each: its guard has to turn red on it, and stay green on the real one (ING-T00). */
@@ -179,7 +179,7 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'an outage uses up the budget (T24)',
     guard: outage,
-    module: 'after-failure',
+    module: 'worker/after-failure',
     change: (real: typeof afterFailureModule) => ({
       afterFailure: (disposition: 'retry') =>
         disposition === 'retry' ? 'isolate' : real.afterFailure(disposition),
@@ -188,7 +188,7 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'the second half goes before the first (T32)',
     guard: inOrder,
-    module: 'plan-chunks',
+    module: 'fold/plan-chunks',
     change: (real: typeof planChunksModule) => ({
       planHalves: (refused: readonly unknown[]) => real.planHalves(refused).toReversed(),
     }),
@@ -196,12 +196,12 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'a refused group dies as a whole (T32)',
     guard: inOrder,
-    module: 'isolate',
+    module: 'worker/isolate',
     change: () => ({
       async isolate(
         ...[engine, worker, , refused, error]: Parameters<typeof isolateModule.isolate>
       ) {
-        const { bury } = await import('../../src/drain/deliver.ts');
+        const { bury } = await import('../../src/drain/worker/deliver.ts');
         for (const { item, before } of refused)
           await bury(engine, worker, { item, before, attempts: 1, error, isDefect: false });
         return { kind: 'done' };
@@ -211,7 +211,7 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'dead letters wait for a later commit (T31)',
     guard: committedFirst,
-    module: 'deliver',
+    module: 'worker/deliver',
     change: () => ({
       bury: async (
         _engine: unknown,
@@ -225,7 +225,7 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'records behind a dead one keep the cursor that had seen it (T33)',
     guard: noTrace,
-    module: 'plan-batch',
+    module: 'fold/plan-batch',
     change: (real: typeof planBatchModule) => ({
       planBatch(input: planBatchModule.PlanInput) {
         const plan = real.planBatch(input);
@@ -236,7 +236,7 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'positions are compared and digests are not (T42)',
     guard: digestsCompared,
-    module: 'compare-row',
+    module: 'arm/compare-row',
     change: () => ({
       compareRow: (row: { readonly position: string } | null) => ({
         kind: 'match',
@@ -247,7 +247,7 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'a row of another root is taken for ours (T42)',
     guard: foreignRows,
-    module: 'compare-row',
+    module: 'arm/compare-row',
     change: (real: typeof compareRowModule) => ({
       compareRow: (...[row, log]: Parameters<typeof real.compareRow>) =>
         real.compareRow(row === null ? null : { ...row, rootId: log.rootId }, log),
@@ -265,7 +265,7 @@ const mutants: readonly Mutant[] = [
   {
     defect: 'a cursor is taken as it comes (T10)',
     guard: wholeCursor,
-    module: 'arm-worker',
+    module: 'arm/arm-worker',
     change: (real: typeof armWorkerModule) => ({
       armWorker: async (engine: Parameters<typeof real.armWorker>[0], armed: never) => ({
         kind: 'armed',

@@ -9,15 +9,15 @@ function filesWith(pattern: RegExp): readonly string[] {
 
 describe('the drain in its source', () => {
   it('reads the queue in one place, where every failure meets the same answer (ING-406)', () => {
-    expect(filesWith(/queue\.readBatch\(/)).toEqual(['src/drain/read-batch.ts']);
+    expect(filesWith(/queue\.readBatch\(/)).toEqual(['src/drain/worker/read-batch.ts']);
   });
 
   it('switches on the disposition in one place (D15, ING-024)', () => {
-    expect(filesWith(/switch \(/)).toEqual(['src/drain/after-failure.ts']);
+    expect(filesWith(/switch \(/)).toEqual(['src/drain/worker/after-failure.ts']);
   });
 
   it('applies to the graph in one place, and commits in one (ING-415)', () => {
     expect(filesWith(/graph\.apply\(/)).toEqual(['src/drain/group-applier.ts']);
-    expect(filesWith(/queue\.(commit|deadLetter)\(/)).toEqual(['src/drain/deliver.ts']);
+    expect(filesWith(/queue\.(commit|deadLetter)\(/)).toEqual(['src/drain/worker/deliver.ts']);
   });
 });

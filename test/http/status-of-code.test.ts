@@ -11,7 +11,7 @@ describe('the table of statuses', () => {
       .filter(({ disposition }) => disposition === 'reject')
       .filter(({ code }) => !hasOwnStatus(code))
       .map(({ code }) => code);
-    expect(missing, 'give each a status in src/http/status-of-code.ts').toEqual([]);
+    expect(missing, 'give each a status in src/http/failures/status-of-code.ts').toEqual([]);
   });
 
   it('answers passing trouble 429 or 503 and never 408 or 507 (D13, ING-022)', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkConfirmed, confirmOf } from '../../src/ops/confirm-shown.ts';
+import { checkConfirmed, confirmOf } from '../../src/ops/letters/confirm-shown.ts';
 
 it('confirms what was shown and nothing else: one thing by its name, several by a digest that no order changes (ING-923)', () => {
   expect(confirmOf(['w~a'])).toBe('w~a');

@@ -5,7 +5,7 @@ import { memoryDisk, stagingNames } from '#disk';
 import { verbs, type Caller, type OpsContext, type Verb } from '#ops';
 import { createRetention } from '#keeping';
 import type { Key } from '#record';
-import { createDesk } from '../../src/daemon/create-desk.ts';
+import { createDesk } from '../../src/daemon/desk/create-desk.ts';
 import { openDrain, type DrainFixture, type FixtureOptions } from '../drain/drain-fixture.ts';
 import { adoptNothing, fixedDesk, saveNothing } from './quiet-acts.ts';
 import { seededChance } from '../support/chance.ts';

@@ -5,7 +5,7 @@ import { emptyCursor } from '#record';
 import { append, drain as apply, kill, numbered } from '../contract/queue/steps.ts';
 import { edit, flipAt, folderOf, Place } from '../queue-backends/filesystem/place.ts';
 import { testKey } from '../support/queue-fixtures.ts';
-import { createKeyRepair } from '../../src/daemon/key-repair.ts';
+import { createKeyRepair } from '../../src/daemon/desk/key-repair.ts';
 import { openOps, operator, type OpsFixture } from './ops-fixture.ts';
 import type { FilesystemQueue } from '#queue-backends/filesystem';
 
