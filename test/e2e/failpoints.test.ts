@@ -32,9 +32,12 @@ const names = listFiles('src', 'queue-backends')
   .flatMap((path) =>
     [...readText(path).matchAll(/\bfailpoint\('([^']+)'\)/g)].map((match) => match[1] ?? ''),
   )
-  // An operator's act passes these, or damage does: session-delete, adopt, backup and requeue-job.test.ts beside this file, test/crash.
+  // An operator's act passes these, or damage does: session-delete, adopt, backup, retention and requeue-job.test.ts beside this file, test/crash.
   .filter(
-    (name) => !/^(adopt|backup|jobs|restore|clear|position|reconcile|removal):|:undone$/.test(name),
+    (name) =>
+      !/^(adopt|backup|jobs|restore|retention|clear|position|reconcile|removal):|:undone$/.test(
+        name,
+      ),
   );
 
 /** Posts everything in order until it is acknowledged or the daemon is gone; how far it came. */
