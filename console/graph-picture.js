@@ -5,8 +5,10 @@ import cytoscape from './vendor/cytoscape.js';
 
 /** @typedef {import('./graph-view.js').GraphNode} GraphNode */
 
-/** Up to here the names of all edges are shown. */
+/** Up to here the names of all edges are shown, and those of the node that is chosen. */
 const toldMost = 8;
+/** Above this the names of events cover each other: they are told where one looks, and when one comes near. */
+const namedMost = 25;
 /** Above this a force layout takes seconds. */
 const forceMost = 250;
 const closest = 1.5;
@@ -50,7 +52,7 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
     add: (elements) => {
       const fresh = elements.filter(({ data }) => cy.getElementById(data.id).empty());
       cy.add(fresh);
-      tellEdges(cy);
+      tellNames(cy);
       return fresh.length;
     },
     edgeCount: () => cy.edges().length,
@@ -58,11 +60,11 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
     mark: (key) => {
       cy.elements().removeClass('chosen');
       cy.getElementById(key).addClass('chosen');
-      tellEdges(cy);
+      tellNames(cy);
     },
   };
-  cy.on('mouseover', 'node, edge', (/** @type {any} */ event) => tellEdges(cy, event.target));
-  cy.on('mouseout', 'node, edge', () => tellEdges(cy));
+  cy.on('mouseover', 'node, edge', (/** @type {any} */ event) => tellNames(cy, event.target));
+  cy.on('mouseout', 'node, edge', () => tellNames(cy));
   cy.on('tap', 'node', (/** @type {any} */ event) => onChoose(event.target.id()));
   cy.on('dbltap', 'node', (/** @type {any} */ event) => onExpand(event.target.id()));
   canvas.addEventListener('keydown', (event) => onKey(event, cy, picture));
@@ -118,6 +120,7 @@ export function nodeElement(node) {
     id: keyOf(node.workspace, node.id),
     name: nameOf(node),
     color: colorOf(kind),
+    kind: kind.label,
     size,
   };
   return { group: 'nodes', data };
@@ -178,23 +181,37 @@ function styles() {
         'min-zoomed-font-size': 6,
       },
     },
+    { selector: 'node.crowded', style: { 'min-zoomed-font-size': 14 } },
+    { selector: 'node.looked-at', style: { 'min-zoomed-font-size': 0, 'z-index': 10 } },
     { selector: '.chosen', style: { 'border-width': 4, 'border-color': themeColor('text') } },
   ];
 }
 
 /**
- * Shows the names of the edges of the node that is chosen, and of what the pointer is over; of all, where they are few.
+ * Shows the names of the edges of the node that is chosen, and of what the pointer is over, unless they are too many to be read; of all, where they
+ * are few. Names of events go when there are many.
  *
  * @param {any} cy
  * @param {any} [pointed]
  */
-function tellEdges(cy, pointed) {
+function tellNames(cy, pointed) {
   const edges = cy.edges();
+  const nodes = cy.nodes();
   edges.removeClass('told');
-  if (edges.length <= toldMost) return void edges.addClass('told');
-  cy.$('.chosen').connectedEdges().addClass('told');
-  if (pointed !== undefined)
-    (pointed.isEdge() ? pointed : pointed.connectedEdges()).addClass('told');
+  nodes.removeClass('looked-at');
+  const events = nodes.filter('[kind = "Event"]');
+  if (nodes.length > namedMost) events.addClass('crowded');
+  else events.removeClass('crowded');
+  if (edges.length <= toldMost) edges.addClass('told');
+  for (const one of [cy.$('.chosen'), pointed]) {
+    if (one === undefined || one.empty()) continue;
+    if (one.isEdge()) one.addClass('told').connectedNodes().addClass('looked-at');
+    else {
+      one.addClass('looked-at');
+      const own = one.connectedEdges();
+      if (own.length <= toldMost) own.addClass('told').connectedNodes().addClass('looked-at');
+    }
+  }
 }
 
 /** @param {any} cy */

@@ -220,7 +220,8 @@ export function copyButton(text, what) {
  */
 export function say(text, tone = 'ok') {
   const place = document.getElementById('says');
-  if (place === null) return;
+  // What is said already is not said twice at a time.
+  if (place === null || [...place.children].some((said) => said.textContent === text)) return;
   const note = h('div.say', { class: tone }, text);
   place.append(note);
   setTimeout(() => note.remove(), 6000);
