@@ -181,7 +181,7 @@ function styles() {
         'min-zoomed-font-size': 6,
       },
     },
-    { selector: 'node.crowded', style: { 'min-zoomed-font-size': 14 } },
+    { selector: 'node.crowded', style: { 'min-zoomed-font-size': 18 } },
     { selector: 'node.looked-at', style: { 'min-zoomed-font-size': 0, 'z-index': 10 } },
     { selector: '.chosen', style: { 'border-width': 4, 'border-color': themeColor('text') } },
   ];
