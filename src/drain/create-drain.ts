@@ -109,6 +109,7 @@ class QueueDrain implements Drain {
       putLimit: pLimit({ concurrency: putsMax, rejectOnClear: true }),
       isStopping: () => this.#isStopping,
       mustYield: () => this.#registry.mustYield(),
+      paused: (wait) => this.#registry.paused(wait),
       committed: (key, after) => this.#committed(key, after),
       stopAll: (error) => this.#stopAll(error),
     };

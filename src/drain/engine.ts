@@ -39,6 +39,8 @@ export interface Engine {
   isStopping(): boolean;
   /** Others wait for a worker: give way at a batch border. */
   mustYield(): boolean;
+  /** Waits within a run for its next try; another key may be at work meanwhile. */
+  paused(wait: () => Promise<void>): Promise<void>;
   /** Said after each commit. */
   committed(key: Key, after: Position): void;
   /** Ends all work for a fault that concerns every key: fenced, or fatal. */

@@ -15,8 +15,8 @@ export interface RegistryDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** Keys that one sweep puts in line: at 20,000 active keys a sweep over all of them took 25 ms of every 250. */
-const enqueuedPerWorker = 4;
+/** A sweep puts keys in line once no more than this part of its share is left of the last one's. */
+const leftInLine = 1 / 4;
 /** Workers asked to leave by one sweep. */
 const leavingMax = 256;
 
@@ -35,6 +35,8 @@ export class Registry {
   readonly #waiting = new Set<Key>();
   readonly #halted = new Map<Key, WorkerView>();
   #workersMax: number;
+  /** Runs that wait for their next try: they take nobody's place, or some dozens of bad logs would stop all others (P7). */
+  #pausing = 0;
   #isClosed = false;
 
   constructor(dependencies: RegistryDependencies) {
@@ -64,7 +66,8 @@ export class Registry {
 
   /** For a sweep: puts keys in line that have no worker at work, as many as are soon needed; the next sweep has the rest. */
   enqueue(keys: Iterable<Key>): void {
-    let left = this.#waiting.size < this.#deps.settings.workersMax ? this.#enqueuedMax : 0;
+    const { enqueuedMax } = this.#deps.settings;
+    let left = this.#waiting.size < enqueuedMax * leftInLine ? enqueuedMax : 0;
     for (const key of keys) {
       if (left === 0 || this.#isClosed) break;
       if (this.#running.has(key) || this.#waiting.has(key) || this.#halted.has(key)) continue;
@@ -78,10 +81,6 @@ export class Registry {
   resume(key: Key): void {
     this.#halted.delete(key);
     this.wake(key);
-  }
-
-  get #enqueuedMax(): number {
-    return enqueuedPerWorker * this.#deps.settings.workersMax;
   }
 
   isHalted(key: Key): boolean {
@@ -114,7 +113,23 @@ export class Registry {
   }
 
   mustYield(): boolean {
-    return this.#waiting.size > 0 && this.#running.size >= this.#workersMax;
+    return this.#waiting.size > 0 && this.#isFull;
+  }
+
+  /** A run that waits for its next try lets others work meanwhile. */
+  async paused(wait: () => Promise<void>): Promise<void> {
+    this.#pausing += 1;
+    this.#startWaiting();
+    try {
+      await wait();
+    } finally {
+      this.#pausing -= 1;
+    }
+  }
+
+  get #isFull(): boolean {
+    const { size } = this.#running;
+    return size - this.#pausing >= this.#workersMax || size >= this.#deps.settings.runsMax;
   }
 
   /** Asks the longest idle workers to read once more and to leave (ING-806). */
@@ -146,7 +161,7 @@ export class Registry {
 
   #startWaiting(): void {
     for (const key of this.#waiting) {
-      if (this.#running.size >= this.#workersMax || this.#isClosed) return;
+      if (this.#isFull || this.#isClosed) return;
       this.#waiting.delete(key);
       const worker = this.#workers.get(key) ?? new Worker(key);
       this.#workers.set(key, worker);

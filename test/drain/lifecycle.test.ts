@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { workerChanged, type WorkerChanged } from '#signals';
 import { graphUnavailable, mutationRefused } from '#graph';
+import { queueWriteFailed } from '#queue';
 import { testKey } from '../support/queue-fixtures.ts';
 import { turn, until } from '../support/turn.ts';
 import {
@@ -74,7 +75,7 @@ describe('workers', () => {
     let waitingMax = 0;
     const fixture = openHere({
       isStarted: false,
-      settings: { respawnLimit: 2, workersMax: 2 },
+      settings: { respawnLimit: 2, workersMax: 2, enqueuedMax: 8 },
       faults: {
         beforeApply() {
           waitingMax = Math.max(waitingMax, fixture.drain.status().waitingKeys);
@@ -87,6 +88,29 @@ describe('workers', () => {
     expect(fixture.queue.totals()).toMatchObject({ applied: 100, pending: 0 });
     expect(waitingMax).toBeGreaterThan(2);
     expect(waitingMax).toBeLessThanOrEqual(8);
+  });
+
+  it('lets others work while more keys than may be at work wait for their next try (P7)', async () => {
+    const bad = ['bad-0', 'bad-1', 'bad-2'].map((session) => testKey(session));
+    let isBroken = true;
+    const fixture = openHere({
+      isStarted: false,
+      settings: { respawnLimit: 1, workersMax: 2 },
+      faults: {
+        beforeRead(key) {
+          if (isBroken && bad.includes(key)) throw queueWriteFailed({ reason: 'EIO', keys: [key] });
+        },
+      },
+    });
+    for (const session of ['bad-0', 'bad-1', 'bad-2', 'good'])
+      await fixture.queue.append(notes(session, 3));
+    fixture.drain.start();
+    await until('the good key is drained', () => fixture.queue.totals().applied === 3);
+    expect(fixture.queue.totals().pending).toBe(9);
+    isBroken = false;
+    for (let tries = 0; tries < 100 && fixture.queue.totals().pending > 0; tries += 1)
+      await fixture.clock.advance(1000);
+    expect(fixture.queue.totals()).toMatchObject({ applied: 12, pending: 0 });
   });
 
   it('begins with the respawn limit and takes one more with each commit (ING-826)', async () => {

@@ -136,7 +136,7 @@ async function rebuild(
     troubles.raise(worker.cause, { code: error.code, message: `${worker.key}: ${error.message}` });
   worker.moveTo('backing-off', error.code);
   worker.baseline = undefined;
-  await pauses.pause(backoffMs(settings.backoff, worker.attempts, chance));
+  await engine.paused(() => pauses.pause(backoffMs(settings.backoff, worker.attempts, chance)));
   return engine.isStopping() ? stop(worker, 'the drain stops') : undefined;
 }
 
