@@ -10,7 +10,7 @@ import { submitDuplicates } from './append/duplicates.ts';
 import type { Engine } from './engine.ts';
 import { frameKinds } from './journal/frame.ts';
 import { rowsOf } from './session/key-row.ts';
-import { type KeyState, isDirty } from './session/key-state.ts';
+import { type KeyState, dirty, isDirty } from './session/key-state.ts';
 import { recordOf } from './session/record-of.ts';
 import { type MarkPayload, encodeJson } from './journal/payloads.ts';
 import { finishRemovals } from './lifecycle/remove-key.ts';
@@ -167,10 +167,14 @@ async function writeFiles(
   return true;
 }
 
-/** The checkpoint of one key alone, under its guard: its offset record names what the last frame has changed. */
+/**
+ * The files of one key alone, under its guard: its offset record names what the last frame has changed. Its row, and the name of its folder, are left
+ * to the next checkpoint: one that took the key for written passed the frames of a session whose folder a power loss then took.
+ */
 export async function writeKey(engine: Engine, guard: KeyGuard, state: KeyState): Promise<void> {
   try {
     await writeFiles(engine, guard, state, pLimit(1));
+    dirty(state);
   } catch (error) {
     state.areNamesUncertain = true;
     throw error;
