@@ -175,7 +175,7 @@ describe('a daemon whose root and graph were exchanged', () => {
     await startFrom(made.second);
     await putInPlace(made.first, 'queue', 'state', 'control');
     // Other events than those that the graph has at these places.
-    await noticedThenAdopted({ stopped: 2 });
+    await noticedThenAdopted({ stopped: 2, told: ['STORE_CHANGED'] });
   }, 60_000);
 
   it('notices a queue alone that is older: ids of records that it lost are no duplicates (C37, QFS-13)', async () => {
@@ -205,7 +205,7 @@ describe('a daemon whose root and graph were exchanged', () => {
   it('notices the graph of another root (C39)', async () => {
     await startFrom(made.first);
     await putInPlace(made.theirs, 'graph');
-    await noticedThenAdopted({ stopped: 1 });
+    await noticedThenAdopted({ stopped: 1, told: ['STORE_CHANGED'] });
   }, 60_000);
 
   it('notices rows of another root in a graph of the right id (C38)', async () => {
@@ -217,13 +217,13 @@ describe('a daemon whose root and graph were exchanged', () => {
     const path = join(root, 'queue', 'format.json');
     const text = await readFile(path, 'utf8');
     await writeFile(path, text.replace(await idOf(root), await idOf(made.theirs)));
-    await noticedThenAdopted({ stopped: 2 });
+    await noticedThenAdopted({ stopped: 2, told: ['STORE_CHANGED'] });
   }, 60_000);
 
   it('notices a graph that lost its last commits (C39)', async () => {
     await startFrom(made.second);
     await putInPlace(made.first, 'graph');
-    await noticedThenAdopted({ stopped: 2 });
+    await noticedThenAdopted({ stopped: 2, told: ['STORE_CHANGED'] });
   }, 60_000);
 
   it('folds again, and changes nothing twice, when the journal alone was lost (QFS-13, P5)', async () => {
