@@ -42,6 +42,26 @@ const workspaceOption = [
   'needed when the session id exists in several',
 ] as const;
 
+/** An act on one session that only shows what it would do until `--yes` is said. */
+const triedFirst: Pick<
+  VerbCommand,
+  'options' | 'isDestructive' | 'hasDryRun' | 'isAct' | 'input' | 'render'
+> = {
+  options: [['--yes', 'really do it'], workspaceOption],
+  isDestructive: true,
+  hasDryRun: true,
+  isAct: true,
+  input: (options, args) => ({
+    session: args[0],
+    workspace: options['workspace'],
+    dry_run: options['yes'] !== true,
+  }),
+  render: (answer) =>
+    answer['dry_run'] === true
+      ? `${facts(answer)}\nNothing was changed: say --yes to do it.`
+      : facts(answer),
+};
+
 export const quarantineCommands: readonly VerbCommand[] = [
   {
     verb: 'quarantine list',
@@ -143,39 +163,15 @@ export const quarantineCommands: readonly VerbCommand[] = [
     words: 'dead write-off <session>',
     summary:
       'count dead records of a session whose letters are lost (DEAD_LETTERS_MISSING) as discarded; without --yes it only counts them',
-    options: [['--yes', 'really do it'], workspaceOption],
-    isDestructive: true,
-    hasDryRun: true,
-    isAct: true,
     examples: ['millrace dead write-off s1', 'millrace dead write-off s1 --yes'],
-    input: (options, args) => ({
-      session: args[0],
-      workspace: options['workspace'],
-      dry_run: options['yes'] !== true,
-    }),
-    render: (answer) =>
-      answer['dry_run'] === true
-        ? `${facts(answer)}\nNothing was changed: say --yes to do it.`
-        : facts(answer),
+    ...triedFirst,
   },
   {
     verb: 'queue replay',
     words: 'queue replay <session>',
     summary:
       'drain a session again from where its log begins; without --yes it only shows where it stands',
-    options: [['--yes', 'really do it'], workspaceOption],
-    isDestructive: true,
-    hasDryRun: true,
-    isAct: true,
     examples: ['millrace queue replay s1', 'millrace queue replay s1 --yes'],
-    input: (options, args) => ({
-      session: args[0],
-      workspace: options['workspace'],
-      dry_run: options['yes'] !== true,
-    }),
-    render: (answer) =>
-      answer['dry_run'] === true
-        ? `${facts(answer)}\nNothing was changed: say --yes to do it.`
-        : facts(answer),
+    ...triedFirst,
   },
 ];

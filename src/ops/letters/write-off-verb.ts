@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { repairOf } from '../queue/quarantine-verbs.ts';
-import { findSession } from '../sessions/session-lookup.ts';
+import { findSession, sessionActInput } from '../sessions/session-lookup.ts';
 import { type Verb, defineVerb } from '../verb.ts';
 
 /** The way out of DEAD_LETTERS_MISSING where there is no backup; the act stands in the audit with the number of records. */
@@ -10,14 +10,7 @@ export const deadWriteOffVerb: Verb = defineVerb({
     'count dead records of a session whose letters are lost as discarded, so that its books speak of what is there',
   effect: 'destroy',
   scope: 'ops:write',
-  input: Type.Object(
-    {
-      session: Type.String({ minLength: 1 }),
-      workspace: Type.Optional(Type.String()),
-      dry_run: Type.Optional(Type.Boolean()),
-    },
-    { additionalProperties: false },
-  ),
+  input: sessionActInput,
   output: Type.Object({
     dry_run: Type.Boolean(),
     key: Type.String(),

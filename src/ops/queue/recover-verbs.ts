@@ -4,7 +4,7 @@ import type { Key } from '#record';
 import type { KeyRepair } from './key-repair.ts';
 import type { OpsContext } from '../ops-context.ts';
 import { repairOf } from './quarantine-verbs.ts';
-import { findSession, maySee } from '../sessions/session-lookup.ts';
+import { findSession, maySee, sessionActInput } from '../sessions/session-lookup.ts';
 import { type Caller, type Verb, defineVerb } from '../verb.ts';
 
 const keysPerRead = 500;
@@ -113,14 +113,7 @@ export const queueReplayVerb: Verb = defineVerb({
   summary: 'drain a session again from where its log begins, with the cursor of that place',
   effect: 'destroy',
   scope: 'ops:write',
-  input: Type.Object(
-    {
-      session: Type.String({ minLength: 1 }),
-      workspace: Type.Optional(Type.String()),
-      dry_run: Type.Optional(Type.Boolean()),
-    },
-    { additionalProperties: false },
-  ),
+  input: sessionActInput,
   output: Type.Object({
     dry_run: Type.Boolean(),
     key: Type.String(),

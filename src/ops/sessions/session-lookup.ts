@@ -1,3 +1,4 @@
+import { type TBoolean, type TObject, type TOptional, type TString, Type } from 'typebox';
 import { forbidden } from '#access';
 import type { KeyStatus } from '#queue';
 import { encodeKey, parseKey } from '#record';
@@ -7,6 +8,20 @@ import type { Caller } from '../verb.ts';
 
 /** More workspaces with one session id than anybody reads in an error. */
 const ambiguityMax = 20;
+
+/** Input of an act on one session that can be tried first. */
+export const sessionActInput: TObject<{
+  session: TString;
+  workspace: TOptional<TString>;
+  dry_run: TOptional<TBoolean>;
+}> = Type.Object(
+  {
+    session: Type.String({ minLength: 1 }),
+    workspace: Type.Optional(Type.String()),
+    dry_run: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
 
 export function maySee(caller: Caller, workspace: string): boolean {
   return caller.workspaces === undefined || caller.workspaces.includes(workspace);
