@@ -1,6 +1,7 @@
 /** The frame: who is here, where to go, and the page that the address names. */
 import { api, gate, keepToken, token } from './api.js';
 import { append, fill, h } from './dom.js';
+import { count } from './format.js';
 import { live, startLive, watch } from './live.js';
 import { failure, loading, pill } from './parts.js';
 import { may, setWho, who } from './who.js';
@@ -136,6 +137,7 @@ function frame() {
             'a',
             { href: `#/${name}`, 'data-name': name, 'aria-keyshortcuts': `g ${key}` },
             page.title,
+            h('span.waiting', { 'data-waits': name }),
           ),
         ),
       ),
@@ -153,7 +155,11 @@ function frame() {
   const health = h('div.health', { role: 'status', 'aria-label': 'State of the daemon' });
   framed.abort();
   framed = new AbortController();
-  watch(() => fill(health, healthNow()), framed.signal);
+  const tell = () => {
+    fill(health, healthNow());
+    tellWaiting(links);
+  };
+  watch(tell, framed.signal);
   fill(
     app,
     h(
@@ -185,6 +191,19 @@ function whoIsHere() {
     h('div.mono', null, me.id),
     h('button.small', { type: 'button', onclick: () => signIn() }, 'Sign out'),
   );
+}
+
+/**
+ * What waits for an operator, beside the page where it can be seen to.
+ *
+ * @param {HTMLElement} links
+ */
+function tellWaiting(links) {
+  const { dead: letters = 0, quarantined = 0 } = live.status ?? {};
+  for (const [name, number] of Object.entries({ dead: letters, quarantine: quarantined })) {
+    const place = links.querySelector(`[data-waits="${name}"]`);
+    if (place !== null) fill(place, number > 0 ? pill('bad', count(number)) : null);
+  }
 }
 
 function healthNow() {

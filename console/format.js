@@ -71,6 +71,13 @@ export function when(given) {
   return `${parts['year']}-${parts['month']}-${parts['day']} ${parts['hour']}:${parts['minute']}:${parts['second']}`;
 }
 
+/** What a field for a local time takes; nothing for no time.
+ * @param {string | null | undefined} text
+ */
+export function localTime(text) {
+  return Number.isNaN(timeOf(text)) ? '' : when(text).replace(' ', 'T');
+}
+
 /** Time of day with milliseconds, for lists of one session.
  * @param {string | null | undefined} text
  */
@@ -88,8 +95,18 @@ export function ago(text) {
   if (Number.isNaN(ms)) return '–';
   const passed = Date.now() - ms;
   if (passed < 0) return when(ms);
-  const [unit] = duration(passed < 1000 ? 0 : passed).split(/(?<=[a-z]) /);
-  return passed < 5000 ? 'just now' : `${unit} ago`;
+  if (passed < 5000) return 'just now';
+  // Whole seconds: nobody needs tenths of a time that has passed.
+  const [unit] = duration(Math.floor(passed / 1000) * 1000).split(/(?<=[a-z]) /);
+  return `${unit} ago`;
+}
+
+/** Text of a terminal without its colours and other control characters, which a page would show as boxes.
+ * @param {string} text
+ */
+export function plainText(text) {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/\u001b\[[\d;?]*[A-Za-z]|[\u0000-\u0008\u000b-\u001f\u007f]/gu, '');
 }
 
 /** A number with its noun: `1 record`, `3 records`.

@@ -1,17 +1,20 @@
 /** The canvas of a graph: shapes, layout, panning and zooming. It knows nothing of the API. */
 import { h, themeColor } from './dom.js';
-import { colorOf, kindOf, nameOf } from './kinds.js';
+import { colorOf, kindOf, nameOf, nameRank } from './kinds.js';
+import { namesWithRoom } from './name-room.js';
 import cytoscape from './vendor/cytoscape.js';
 
 /** @typedef {import('./graph-view.js').GraphNode} GraphNode */
 
 /** Up to here the names of all edges are shown, and those of the node that is chosen. */
 const toldMost = 8;
-/** Above this the names of events cover each other: they are told where one looks, and when one comes near. */
-const namedMost = 25;
 /** Above this a force layout takes seconds. */
 const forceMost = 250;
 const closest = 1.5;
+/** Pixels of a name; below the zoom it shrinks with its node, and goes. */
+const nameSize = 12;
+const smallestZoom = 0.6;
+const measure = document.createElement('canvas').getContext('2d');
 
 /**
  * @param {object} what
@@ -37,11 +40,7 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
   const picture = {
     canvas,
     fit: () => void cy.animate({ fit: { eles: cy.elements(), padding: 30 }, duration: 150 }),
-    arrange: () => {
-      cy.layout(layoutOf(cy)).run();
-      // Few nodes are not blown up to fill the place.
-      if (cy.zoom() > closest) cy.zoom(closest).center();
-    },
+    arrange: () => arrange(cy),
     /** @param {number} by */
     zoom: (by) =>
       void cy.zoom({
@@ -52,6 +51,7 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
     add: (elements) => {
       const fresh = elements.filter(({ data }) => cy.getElementById(data.id).empty());
       cy.add(fresh);
+      placeNew(cy);
       tellNames(cy);
       return fresh.length;
     },
@@ -63,6 +63,8 @@ export function graphPicture({ label, signal, onChoose, onExpand }) {
       tellNames(cy);
     },
   };
+  cy.on('zoom resize', () => sizeNames(cy));
+  cy.on('dragfree', 'node', () => tellNames(cy));
   cy.on('mouseover', 'node, edge', (/** @type {any} */ event) => tellNames(cy, event.target));
   cy.on('mouseout', 'node, edge', () => tellNames(cy));
   cy.on('tap', 'node', (/** @type {any} */ event) => onChoose(event.target.id()));
@@ -120,7 +122,7 @@ export function nodeElement(node) {
     id: keyOf(node.workspace, node.id),
     name: nameOf(node),
     color: colorOf(kind),
-    kind: kind.label,
+    rank: nameRank(kind.label),
     size,
   };
   return { group: 'nodes', data };
@@ -148,7 +150,7 @@ function styles() {
         height: 'data(size)',
         label: 'data(name)',
         color: themeColor('text'),
-        'font-size': 11,
+        'font-size': nameSize,
         'font-family': 'system-ui, sans-serif',
         'text-valign': 'bottom',
         'text-margin-y': 3,
@@ -160,7 +162,8 @@ function styles() {
       selector: 'edge',
       style: {
         width: 1.2,
-        'line-color': themeColor('line'),
+        'line-color': themeColor('quiet'),
+        'line-opacity': 0.45,
         'target-arrow-color': themeColor('quiet'),
         'target-arrow-shape': 'triangle',
         'arrow-scale': 0.8,
@@ -176,20 +179,30 @@ function styles() {
       selector: 'edge.told',
       style: {
         label: 'data(type)',
-        'line-color': themeColor('quiet'),
+        'line-opacity': 1,
         'z-index': 9,
         'min-zoomed-font-size': 6,
       },
     },
-    { selector: 'node.crowded', style: { 'min-zoomed-font-size': 18 } },
-    { selector: 'node.looked-at', style: { 'min-zoomed-font-size': 0, 'z-index': 10 } },
+    { selector: 'node.unnamed', style: { label: '' } },
+    {
+      selector: 'node.looked-at',
+      style: {
+        label: 'data(name)',
+        'min-zoomed-font-size': 0,
+        'z-index': 10,
+        'text-background-color': themeColor('surface'),
+        'text-background-opacity': 0.9,
+        'text-background-padding': 2,
+      },
+    },
     { selector: '.chosen', style: { 'border-width': 4, 'border-color': themeColor('text') } },
   ];
 }
 
 /**
- * Shows the names of the edges of the node that is chosen, and of what the pointer is over, unless they are too many to be read; of all, where they
- * are few. Names of events go when there are many.
+ * Shows the names that have room. Of edges those of the node that is chosen, and of what the pointer is over, unless they are too many to be read; of
+ * all, where they are few.
  *
  * @param {any} cy
  * @param {any} [pointed]
@@ -199,9 +212,10 @@ function tellNames(cy, pointed) {
   const nodes = cy.nodes();
   edges.removeClass('told');
   nodes.removeClass('looked-at');
-  const events = nodes.filter('[kind = "Event"]');
-  if (nodes.length > namedMost) events.addClass('crowded');
-  else events.removeClass('crowded');
+  const shown = namesWithRoom(nodes.map(boxesOf));
+  nodes.forEach(
+    (/** @type {any} */ node) => void node.toggleClass('unnamed', !shown.has(node.id())),
+  );
   if (edges.length <= toldMost) edges.addClass('told');
   for (const one of [cy.$('.chosen'), pointed]) {
     if (one === undefined || one.empty()) continue;
@@ -214,6 +228,77 @@ function tellNames(cy, pointed) {
   }
 }
 
+/**
+ * What a node and its name take of the canvas, in pixels.
+ *
+ * @param {any} node
+ */
+function boxesOf(node) {
+  const zoom = node.cy().zoom();
+  const { x, y } = node.renderedPosition();
+  const radius = (node.data('size') * zoom) / 2;
+  const size = nameSize * Math.min(1, zoom / smallestZoom);
+  if (measure !== null) measure.font = `${size}px system-ui, sans-serif`;
+  const half = (measure?.measureText(node.data('name')).width ?? 0) / 2 + 2;
+  const top = y + radius + 3 * zoom;
+  return {
+    key: node.id(),
+    rank: node.data('rank'),
+    name: { x1: x - half, x2: x + half, y1: top, y2: top + size + 2 },
+    node: { x1: x - radius, x2: x + radius, y1: y - radius, y2: y + radius },
+  };
+}
+
+/** Names keep their size while one comes near, so that more of them find room.
+ * @param {any} cy
+ */
+function sizeNames(cy) {
+  const size = nameSize / Math.max(smallestZoom, cy.zoom());
+  cy.style().selector('node').style('font-size', size).update();
+  tellNames(cy);
+}
+
+/** What is new begins beside a neighbour that has its place already; the first ones on a spiral, so that a graph looks alike each time.
+ * @param {any} cy
+ */
+function placeNew(cy) {
+  cy.nodes()
+    .filter((/** @type {any} */ node) => node.scratch('placed') === undefined)
+    .forEach((/** @type {any} */ node, /** @type {number} */ at) => {
+      const beside = node
+        .neighborhood('node')
+        .filter((/** @type {any} */ other) => other.scratch('placed') === true);
+      const { x, y } = beside.empty() ? { x: 0, y: 0 } : beside[0].position();
+      const [turn, radius] = [at * 2.4, 30 * Math.sqrt(at + 1)];
+      node.position({ x: x + radius * Math.cos(turn), y: y + radius * Math.sin(turn) });
+      node.scratch('placed', true);
+    });
+}
+
+/** @param {any} cy */
+function arrange(cy) {
+  cy.layout(layoutOf(cy)).run();
+  fillPlace(cy);
+  // Few nodes are not blown up to fill the place.
+  if (cy.zoom() > closest) cy.zoom(closest).center();
+  sizeNames(cy);
+}
+
+/** A layout is as wide as it is high, the place is wider.
+ * @param {any} cy
+ */
+function fillPlace(cy) {
+  const { w, h: height } = cy.nodes().boundingBox({ includeLabels: false });
+  if (w === 0 || height === 0 || cy.height() === 0) return;
+  const by = Math.min(2, cy.width() / cy.height() / (w / height));
+  if (by > 1)
+    cy.nodes().positions((/** @type {any} */ node) => ({
+      x: node.position('x') * by,
+      y: node.position('y'),
+    }));
+  cy.fit(cy.elements(), 40);
+}
+
 /** @param {any} cy */
 function layoutOf(cy) {
   if (cy.nodes().length > forceMost)
@@ -221,6 +306,7 @@ function layoutOf(cy) {
   return {
     name: 'cose',
     animate: false,
+    randomize: false,
     padding: 30,
     nodeRepulsion: () => 9000,
     idealEdgeLength: () => 70,

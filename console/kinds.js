@@ -54,18 +54,50 @@ const names = [
   'prompt',
 ];
 
-/** The words by which people tell one node from another.
+const nameLengthMax = 28;
+
+/** The words by which people tell one node from another; its kind is told beside it.
  * @param {{ id: string, labels: readonly string[], properties: Record<string, any> }} node
  */
 export function nameOf({ id, labels, properties }) {
-  if (labels.includes('Session'))
-    return `session ${String(properties['session_id'] ?? id).slice(0, 8)}…`;
-  const told = labels.includes('Event') ? ['event_name', ...names] : names;
+  const kind = kindOf(labels).label;
+  if (kind === 'Session') return sessionName(String(properties['session_id'] ?? id), properties);
+  if (kind === 'Iteration' && properties['iteration_number'] !== undefined)
+    return `iteration ${properties['iteration_number']}`;
+  const began = properties['started_at'] ?? properties['occurred_at'];
+  const atTime = began === undefined ? undefined : clock(began).slice(0, 8);
+  // All runs of a session have the name of its orchestrator.
+  if (kind === 'OrchestratorRun' && atTime !== undefined) return `run ${atTime}`;
+  const told = kind === 'Event' ? ['event_name', ...names] : names;
   const name = told
     .map((one) => properties[one])
     .find((value) => typeof value === 'string' && value !== '');
-  const began = properties['started_at'] ?? properties['occurred_at'];
-  const text =
-    name ?? (began === undefined ? id : `${kindOf(labels).label} ${clock(began).slice(0, 8)}`);
-  return text.length > 28 ? `${text.slice(0, 27)}…` : text;
+  const text = name ?? (atTime === undefined ? id.replace(/^.*::/s, '') : `${kind} ${atTime}`);
+  return text.length > nameLengthMax ? `${text.slice(0, nameLengthMax - 1)}…` : text;
+}
+
+/**
+ * Ids of children begin with that of their parent: their agent, or the end of the id, tells them apart.
+ *
+ * @param {string} session
+ * @param {Record<string, any>} properties
+ */
+function sessionName(session, { parent_id: parent, agent }) {
+  if (typeof agent === 'string' && agent !== '') return agent;
+  const own =
+    typeof parent === 'string' && session.startsWith(parent) ? session.slice(parent.length) : '';
+  const text = own.replace(/^\W+/, '');
+  if (text !== '') return text.length > 20 ? `${text.slice(0, 19)}…` : text;
+  return `session ${session.length > 12 ? `${session.slice(0, 8)}…` : session}`;
+}
+
+/** The kinds whose names tell most of a picture: first they get room.
+ * @type {readonly string[]}
+ */
+const named = ['Session', 'Delegation', 'Agent', 'Prompt', 'OrchestratorRun', 'ToolCall'];
+
+/** @param {string} kind */
+export function nameRank(kind) {
+  const at = named.indexOf(kind);
+  return at === -1 ? (kind === 'Event' ? named.length + 1 : named.length) : at;
 }

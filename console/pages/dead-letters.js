@@ -1,18 +1,21 @@
 /** Letters one by one, with filters that acts take too. */
 import { get, send } from '../api.js';
 import { fill, h } from '../dom.js';
-import { ago, count } from '../format.js';
+import { ago, count, localTime } from '../format.js';
 import { actButton, failure, loading, pages, pill, say, table } from '../parts.js';
 import { sessionAddress } from '../session-words.js';
 import { needs } from '../who.js';
 import { discardMany, requeueMany } from './dead-acts.js';
 
+/** Name, title and type of each filter; a time is typed as local and asked for in UTC. */
 const names = [
-  ['workspace', 'Workspace'],
-  ['session', 'Session'],
-  ['code', 'Error code'],
-  ['event', 'Event'],
-  ['group', 'Cause'],
+  ['workspace', 'Workspace', 'text'],
+  ['session', 'Session', 'text'],
+  ['code', 'Error code', 'text'],
+  ['event', 'Event', 'text'],
+  ['group', 'Cause', 'text'],
+  ['since', 'Dead since', 'datetime-local'],
+  ['until', 'Dead before', 'datetime-local'],
 ];
 
 /**
@@ -44,9 +47,12 @@ export function lettersOf(given, signal) {
       'div.actions',
       null,
       actButton(`Requeue ${all}…`, needs('ops:write'), () => requeueMany(filter)),
-      actButton(`Discard ${all}…`, { class: 'danger', ...needs('ops:write') }, () =>
-        discardMany(filter),
-      ),
+      // A discard without a filter is refused.
+      isFiltered
+        ? actButton('Discard these…', { class: 'danger', ...needs('ops:write') }, () =>
+            discardMany(filter),
+          )
+        : null,
       actButton(`Export ${all}`, {}, () => exportAll(given)),
       retired === undefined ? null : h('span.quiet', null, 'Acts concern live letters alone.'),
     ),
@@ -56,12 +62,14 @@ export function lettersOf(given, signal) {
 
 /** @param {Record<string, string>} given */
 function filterForm(given) {
-  const inputs = names.map(([name = '', title]) => ({
+  const inputs = names.map(([name = '', title, type]) => ({
     name,
     title,
+    isTime: type !== 'text',
     input: h('input', {
-      type: 'text',
-      value: given[name] ?? '',
+      type,
+      step: '1',
+      value: type === 'text' ? (given[name] ?? '') : localTime(given[name]),
       spellcheck: 'false',
       placeholder: 'any',
     }),
@@ -69,8 +77,9 @@ function filterForm(given) {
   const retired = h('input', { type: 'checkbox', checked: given['retired'] === 'true' });
   const choose = () => {
     const pairs = inputs
-      .map(({ name, input }) => [name, input.value.trim()])
-      .filter(([, value]) => value !== '');
+      .map(({ name, input, isTime }) => ({ name, value: input.value.trim(), isTime }))
+      .filter(({ value }) => value !== '')
+      .map(({ name, value, isTime }) => [name, isTime ? new Date(value).toISOString() : value]);
     const chosen = new URLSearchParams([
       ...pairs,
       ...(retired.checked ? [['retired', 'true']] : []),

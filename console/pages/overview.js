@@ -207,7 +207,7 @@ function workersOf(status) {
       ['Sessions active', count(status.sessions.active)],
       ['Duplicates', count(status.duplicates)],
       ['Discarded', count(status.discarded)],
-      ['Running for', duration(status.uptime_seconds * 1000)],
+      ['Running for', duration(Math.floor(status.uptime_seconds) * 1000)],
       ['Version', status.version],
     ]),
   );

@@ -1,9 +1,11 @@
 /** What a session used: tokens by model, tools, files, and what went wrong. */
 import { h } from '../dom.js';
-import { clock, count, duration, plural } from '../format.js';
+import { clock, count, duration, plainText, plural } from '../format.js';
 import { showNode } from '../node-drawer.js';
 import { bar, card, pill, table, tile } from '../parts.js';
 import { ask } from '../queries.js';
+
+const messageLengthMax = 200;
 
 /** @param {import('./session.js').Subject} subject */
 export async function statisticsOf({ workspace, id, signal }) {
@@ -122,7 +124,7 @@ function fileTable(rows) {
     empty: 'No file was named.',
     columns: [
       { title: 'Path', kind: 'mono', cell: (row) => row.path },
-      { title: 'Tools', cell: (row) => row.tools ?? '' },
+      { title: 'Tools', cell: (row) => (row.tools ?? '').replaceAll(',', ', ') },
       { title: 'Times', kind: 'num', cell: (row) => count(row.touches) },
     ],
   });
@@ -146,7 +148,17 @@ function errorTable(rows) {
             row.name ?? row.id,
           ),
       },
-      { title: 'Message', kind: 'grow', cell: (row) => row.message ?? '–' },
+      { title: 'Message', kind: 'grow', cell: (row) => messageOf(row.message) },
     ],
   });
+}
+
+/** The first lines; the whole where a reader asks for it.
+ * @param {string | null} message
+ */
+function messageOf(message) {
+  if (message === null) return '–';
+  const text = plainText(message);
+  if (text.length <= messageLengthMax) return text;
+  return h('details', null, h('summary', null, `${text.slice(0, messageLengthMax)}…`), text);
 }

@@ -46,7 +46,7 @@ export async function timelineOf({ workspace, id, signal }) {
   return h(
     'div.page',
     null,
-    h('div.filters', null, h('label.field', null, h('span', null, 'Filter'), filter)),
+    h('div.filters', null, h('label.field.wide', null, h('span', null, 'Filter'), filter)),
     place,
     more,
   );

@@ -74,7 +74,10 @@ function lineOf(row, { at, isOpen, hasChildren }, turn) {
   const { workspace, kind, id, name, status, depth } = row;
   const took = timeOf(row.ended_at) - timeOf(row.began_at);
   const isSession = kind === 'Session';
-  const label = name ?? (isSession ? id : (kind ?? id));
+  const number = /::iteration::(\d+)$/.exec(id)?.[1];
+  const told =
+    number === undefined ? name : [number, name].filter((one) => one !== null).join(' · ');
+  const label = told ?? (isSession ? id : (kind ?? id));
   return h(
     'li',
     { style: { 'padding-left': `${0.4 + depth * 1.25}rem` } },

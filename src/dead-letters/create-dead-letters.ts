@@ -234,7 +234,7 @@ class QueueDeadLetters implements DeadLetters {
     options: { readonly isDryRun: boolean },
   ): Promise<DiscardResult> {
     const { isDryRun } = options;
-    if (!isDryRun && !isNarrow(filter)) throw filterTooWide({});
+    if (!isNarrow(filter)) throw filterTooWide({});
     const narrow = narrowToKey(filter);
     if (narrow === undefined) throw deadLetterUnknown({ id: filter.id ?? '' });
     const { letters, nextPageToken } = await this.list(

@@ -33,12 +33,14 @@ const eventsMax = 50;
 /** What differs between two failures of one cause, longest forms first. */
 const variable: readonly (readonly [pattern: RegExp, mark: string])[] = [
   [/"(?:[^"\\]|\\.)*"/g, '"…"'],
-  [/'[^']*'/g, '’…’'],
+  // Not the apostrophe of "can't".
+  [/(?<![\p{L}\p{N}])'[^']*'/gu, "'…'"],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, 'ID'],
   [/\b\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?/g, 'TIME'],
   [/\b[0-9a-f]{8}\.[0-9a-f]{14}\.[\w-]+/g, 'POSITION'],
   [/\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b/gi, 'HEX'],
-  [/\d+/g, 'N'],
+  // The digit of a name such as Neo4j stays.
+  [/(?<![a-z])\d+|\d{2,}|\d(?![a-z])/gi, 'N'],
 ];
 const messageLengthMax = 500;
 /** No word of a message is as long as a name that is replaced wherever it stands. */

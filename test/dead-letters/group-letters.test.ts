@@ -44,4 +44,11 @@ describe('the fingerprint of a dead letter', () => {
       'the end of … is missing',
     );
   });
+  it.each([
+    ["can't encode character '\\ud83d' in position 7", "can't encode character '…' in position N"],
+    ['Neo4j pool timeout after 30s: 10.0.0.17', 'Neo4j pool timeout after Ns: N.N.N.N'],
+    ['call c17 of tool2 took 5 ms', 'call cN of toolN took N ms'],
+  ])('leaves the words of %j readable', (message, shown) => {
+    expect(normaliseMessage(letter('a', message))).toBe(shown);
+  });
 });

@@ -342,9 +342,10 @@ describe('discard', () => {
       { verb: 'dead discard', input, outcome: 'done', count: 1 },
     ]);
     expect(await fixture.call('status')).toMatchObject({ dead: 1, discarded: 1, residual: 0 });
-    await expect(fixture.call('dead discard', { dry_run: false })).rejects.toMatchObject({
-      code: 'FILTER_TOO_WIDE',
-    });
+    for (const wide of [{ dry_run: false }, { dry_run: true }, {}])
+      await expect(fixture.call('dead discard', wide)).rejects.toMatchObject({
+        code: 'FILTER_TOO_WIDE',
+      });
   });
 
   it('does nothing when the letters are others than those that were shown (SELECTION_CHANGED)', async () => {

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonValue } from '#base';
 import type { QueryBindings } from '../queries/bind-parameters.ts';
 import type { NamedQuery } from '../queries/named-query.ts';
 import { namedQuery } from '../queries/named-queries.ts';
+import { momentOrder } from '../queries/moment-order.ts';
 import type { QueryResult } from '../store.ts';
 import { answerOf, EndIds } from './answer-values.ts';
 import { statement } from './cypher.ts';
@@ -119,11 +120,11 @@ const timeline: ServerQuery = {
 WHERE ${inWorkspaces} AND ($event IS NULL OR n.event_name = $event)
   AND ($since IS NULL OR n.occurred_at >= datetime($since))
   AND ($until IS NULL OR n.occurred_at < datetime($until))
-WITH n ORDER BY ${upwards('n.workspace', 'n.occurred_at', 'n.node_id')} LIMIT $limit
+WITH n ORDER BY ${upwards('n.workspace', 'n.occurred_at', momentOrder('n.event_name'), 'n.node_id')} LIMIT $limit
 RETURN n.workspace AS workspace, n.occurred_at AS at, n.event_name AS event, n.tool_name AS tool,
   left(toString(coalesce(n.prompt, n.path, n.model, n.agent, n.skill_name, n.recipe_name)), 120) AS detail,
   n.node_id AS id
-ORDER BY ${upwards('workspace', 'at', 'id')}`,
+ORDER BY ${upwards('workspace', 'at', momentOrder('event'), 'id')}`,
 };
 
 const tokenUsage: ServerQuery = {

@@ -95,8 +95,9 @@ function visit(walk: Walk, { id, parent, via, trail }: Step): void {
 
 function siblingKey({ below }: Walk, id: string): string {
   const node = below.nodes.get(id);
-  const began = node === undefined ? null : shown(node)['began_at'];
-  return `${typeof began === 'string' ? began : '~'}\u0001${id}`;
+  const { began_at: began, ended_at: ended, kind } = node === undefined ? {} : shown(node);
+  const at = [began, ended, '~'].find((one) => typeof one === 'string');
+  return [at, kind === 'Prompt' ? 0 : 1, id].join('\u0001');
 }
 
 function shown(row: Row): Row {

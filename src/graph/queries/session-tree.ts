@@ -1,4 +1,5 @@
 import {
+  hasLabel,
   inWorkspaces,
   limitParameter,
   property,
@@ -41,6 +42,9 @@ const kindNames = treeKinds.map((kind) => `'${kind}'`).join(', ');
 const began = (node: string): string =>
   `coalesce(${timeProperty('started_at', node)}, ${timeProperty('occurred_at', node)})`;
 
+/** Where a node stands among its siblings: by when it was first heard of, and a prompt before the run that it began. */
+const rank = `coalesce(${began('n')}, ${timeProperty('ended_at')}, '~') || char(1) || (CASE WHEN ${hasLabel('Prompt')} THEN 0 ELSE 1 END)`;
+
 /** Each node once under each of its wholes, depth first, siblings by time; a cycle of sessions ends where it would repeat. */
 export const sessionTree: NamedQuery = {
   name: 'session-tree',
@@ -71,7 +75,7 @@ WITH RECURSIVE tree (nid, parent, tid, depth, path, trail) AS (
   WHERE ${inWorkspaces} AND n.wid = w.wid AND n.id = :session_node
   UNION ALL
   SELECT n.nid, tree.nid, e.tid, tree.depth + 1,
-    tree.path || char(1) || coalesce(${began('n')}, '~') || char(1) || n.id,
+    tree.path || char(1) || ${rank} || char(1) || n.id,
     tree.trail || n.nid || '/'
   FROM tree CROSS JOIN edge e CROSS JOIN node n
   WHERE tree.depth < :depth AND e.src = tree.nid

@@ -1,3 +1,4 @@
+import { momentOrder } from './moment-order.ts';
 import {
   inWorkspaces,
   limitParameter,
@@ -8,7 +9,7 @@ import {
   type NamedQuery,
 } from './named-query.ts';
 
-/** By time, then by node id: events of one instant have no order between sessions, and within one their ids hold it as far as they can. */
+/** By time; of one instant by what must come first, then by node id. */
 export const timeline: NamedQuery = {
   name: 'timeline',
   tells: 'The events of one session in order of time',
@@ -35,6 +36,6 @@ SELECT workspace, at, event, tool, detail, id
 FROM told
 WHERE (:event IS NULL OR event = :event) AND (:since IS NULL OR at >= :since)
   AND (:until IS NULL OR at < :until)
-ORDER BY workspace, at, id
+ORDER BY workspace, at, ${momentOrder('event')}, id
 LIMIT :limit`,
 };

@@ -208,7 +208,8 @@ export const deadDiscardVerb: Verb = defineVerb({
     const filter = filterOf(input, caller);
     const { visibleWorkspaces: _own, ...named } = filter;
     const isDryRun = input.dry_run !== false;
-    if (!isDryRun && Object.keys(named).length === 0) throw filterTooWide({});
+    // A dry run too: it would show what is refused afterwards.
+    if (Object.keys(named).length === 0) throw filterTooWide({});
     await requireLive(context, input.id, caller);
     const ids: string[] = [];
     const found = await selectLetters(context.deadLetters, filter, (some) => {

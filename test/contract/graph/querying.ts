@@ -159,6 +159,55 @@ export const queryChecks: readonly GraphCheck[] = [
     });
     deepStrictEqual(rowsOf(some, 'event'), [['tool:pre']]);
   }),
+  {
+    name: 'tells events of one instant in the order in which they must have happened',
+    needs: 'queries',
+    async run(harness) {
+      const instant = { timestamp: clockAt(5) };
+      const names = [
+        'session:start',
+        'other:event',
+        'llm:request',
+        'content_block:end',
+        'tool:pre',
+      ];
+      const ends = ['tool:post', 'execution:end', 'orchestrator:complete'];
+      const next = ['prompt:submit', 'execution:start', 'session:end'];
+      const expected = [...names, ...ends, ...next];
+      const call = { tool_name: 'bash', tool_call_id: 'a' };
+      const events = expected.toSorted().map((name): Event => [name, { ...instant, ...call }]);
+      const store = await harness.open();
+      await store.apply(permit, foldLogs(bodies('one', 'tied', events).map(recordOf)));
+      const result = await store.query('timeline', { session: 'tied' });
+      deepStrictEqual(rowsOf(result, 'event').flat(), expected);
+    },
+  },
+  {
+    name: 'shows of one instant a prompt before its run, and blocks by when they ended',
+    needs: 'queries',
+    async run(harness) {
+      const block = { block_type: 'text', block_index: 0, total_blocks: 1 };
+      const events: readonly Event[] = [
+        ['prompt:submit', { prompt: 'fix it' }],
+        ['execution:start', { timestamp: clockAt(0) }],
+        ['provider:request'],
+        ['llm:request', { model: 'm-1' }],
+        ['content_block:end', { ...block, block: { type: 'text' } }],
+        ['tool:pre', { tool_name: 'bash', tool_call_id: 'a' }],
+      ];
+      const store = await harness.open();
+      await store.apply(permit, foldLogs(bodies('one', 'top', events).map(recordOf)));
+      const result = await store.query('session-tree', { session: 'top' });
+      deepStrictEqual(rowsOf(result, 'kind').flat(), [
+        'Session',
+        'Prompt',
+        'OrchestratorRun',
+        'Iteration',
+        'ContentBlock',
+        'ToolCall',
+      ]);
+    },
+  },
   query('sums tokens by session and model', async (store) => {
     const result = await store.query('token-usage', { workspace: ['one', 'none'] });
     deepStrictEqual(
