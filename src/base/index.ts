@@ -2,7 +2,7 @@
  * base: words and tools that every room uses.
  *
  * Lives here: error class and dispositions, assertions, clock, chance, back-off, bytes (CRC-32C, sizes), bounded and lossless JSON, the port of a
- * worker thread, the pace of work that nobody waits for.
+ * worker thread, the pace of work that nobody waits for, what a thread gets of a core.
  * Not here: anything that knows events, files, graphs or HTTP.
  * Promises: none of its own; D15 and D18 are held here.
  * May call: nothing. Called by: every room.
@@ -11,6 +11,7 @@ export * from './errors.ts';
 export * from './format-too-new.ts';
 export * from './assert.ts';
 export * from './clock.ts';
+export * from './core-wait.ts';
 export * from './chance.ts';
 export * from './backoff.ts';
 export * from './bytes.ts';

@@ -4,6 +4,7 @@ import {
   backoffMs,
   isMillraceError,
   messageOf,
+  watchCore,
   type Chance,
   type Clock,
   type MillraceError,
@@ -20,7 +21,8 @@ import { ByteBudget } from './byte-budget.ts';
 import type { Drain, DrainStatus, StopReport, WorkerView } from './drain.ts';
 import type { Engine } from './engine.ts';
 import { drainFailed } from './errors.ts';
-import { inlineFolder, type Folder } from './fold/folder.ts';
+import { inlineFolder } from './fold/folder.ts';
+import { DrainPace, unpaced } from './pace/drain-pace.ts';
 import { GroupApplier } from './group-applier.ts';
 import { Pauses } from './worker/pauses.ts';
 import type { Fold } from './fold/plan-batch.ts';
@@ -63,8 +65,14 @@ const putsMax = 8;
 export function createDrain(dependencies: DrainDependencies, options: DrainOptions = {}): Drain {
   const settings = { ...drainSettingsDefault, ...options.settings };
   const { fold = foldOfHandlers, isThreaded = false } = options;
-  const folder = isThreaded ? threadFolder({ ...dependencies, settings }) : inlineFolder(fold);
-  return new QueueDrain(dependencies, settings, fold, folder);
+  const pauses = new Pauses(dependencies.clock);
+  const pace = isThreaded
+    ? new DrainPace({ ...dependencies, pauses, waitedMs: watchCore() })
+    : unpaced;
+  const folder = isThreaded
+    ? threadFolder({ ...dependencies, settings, pace })
+    : inlineFolder(fold);
+  return new QueueDrain(dependencies, settings, { fold, folder, pauses, pace });
 }
 
 class QueueDrain implements Drain {
@@ -86,23 +94,20 @@ class QueueDrain implements Drain {
   constructor(
     dependencies: DrainDependencies,
     settings: DrainSettings,
-    fold: Fold,
-    folder: Folder,
+    parts: Pick<Engine, 'fold' | 'folder' | 'pauses' | 'pace'>,
   ) {
     const { clock, graph, permit } = dependencies;
     this.#deps = dependencies;
     this.#settings = settings;
     this.#troubles = new Troubles(clock);
-    this.#pauses = new Pauses(clock);
+    this.#pauses = parts.pauses;
     const applier = new GroupApplier({ ...dependencies, settings, troubles: this.#troubles });
     this.#engine = {
       ...dependencies,
+      ...parts,
       settings,
-      fold,
-      folder,
       applier,
       troubles: this.#troubles,
-      pauses: this.#pauses,
       armer: new KeyArmer(graph, permit),
       held: new ByteBudget(settings.heldBytesMax),
       gate: this.#gate,
@@ -153,6 +158,7 @@ class QueueDrain implements Drain {
   }
 
   wake(key: Key): void {
+    this.#engine.pace.appended();
     if (this.#isAtWork) this.#registry.wake(key);
   }
 
@@ -168,6 +174,7 @@ class QueueDrain implements Drain {
       waitingKeys: this.#registry.waitingCount,
       mismatchedKeys: workers.mismatched ?? 0,
       groupsInFlight: this.#engine.applier.groupsInFlight,
+      share: this.#engine.pace.share,
       trouble: this.#troubles.list(),
     };
   }
@@ -228,6 +235,7 @@ class QueueDrain implements Drain {
     this.#isStopping = true;
     this.#engine.applier.stop();
     this.#engine.held.open();
+    this.#engine.pace.open();
     this.#gate.break();
     this.#pauses.close();
     this.#quiet.ring();

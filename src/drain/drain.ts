@@ -36,6 +36,8 @@ export interface DrainStatus {
   /** Keys whose graph does not belong to their log (ING-541); each is also in `trouble`. */
   readonly mismatchedKeys: number;
   readonly groupsInFlight: number;
+  /** Part of a core that the fold may take now: less than 1 while clients go first. */
+  readonly share: number;
   readonly trouble: readonly DrainTrouble[];
 }
 

@@ -7,6 +7,7 @@ import type { Key, Position } from '#record';
 import type { KeyArmer } from './arm/arm-keys.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Folder } from './fold/folder.ts';
+import type { Pace } from './pace/drain-pace.ts';
 import type { GroupApplier } from './group-applier.ts';
 import type { Pauses } from './worker/pauses.ts';
 import type { Fold } from './fold/plan-batch.ts';
@@ -29,6 +30,7 @@ export interface Engine {
   readonly armer: KeyArmer;
   readonly applier: GroupApplier;
   readonly held: ByteBudget;
+  readonly pace: Pace;
   /** From a batch's transaction to its commit; held while a snapshot is taken or rows are set. */
   readonly gate: Gate;
   readonly pauses: Pauses;

@@ -3,7 +3,7 @@
  *
  * Lives here: workers and their registry, batch plans (pure), group apply, isolation of poison, arming, the adopt of a graph, supervision, graceful stop.
  * Folders: `worker` (one session's round), `fold` (batch plans, and the thread that makes them), `arm` (which sessions have work, and what the graph has
- * of them already).
+ * of them already), `pace` (how much of the cores the drain takes while clients want them).
  * Not here: what an event means (handlers), how a graph or a queue stores.
  * Promises: P3, P4, P5, P9, P10, P12.
  * May call: base, signals, disk (failpoints), record, fence, objects, queue, graph, handlers. Called by: ops, daemon.

@@ -35,6 +35,8 @@ export interface MetricsSnapshot {
   readonly degradedReasons: number;
   /** Sessions that wait for a free worker. */
   readonly waitingKeys: number;
+  /** Part of a core that the fold may take, 0 to 1. */
+  readonly drainShare: number;
   /** Bytes of journal that session files do not hold yet. */
   readonly journalLagBytes: number;
   /** Dead letters that retention will discard soon. */
@@ -91,6 +93,11 @@ const series = {
   millrace_queue_oldest_age_seconds: ['gauge', '', 'Age of the oldest waiting record.'],
   millrace_queue_sessions: ['gauge', '', 'Sessions with waiting records.'],
   millrace_drain_waiting_sessions: ['gauge', '', 'Sessions that wait for a free worker.'],
+  millrace_drain_share: [
+    'gauge',
+    '',
+    'Part of a core that the drain may take; below 1 while clients go first.',
+  ],
   millrace_journal_lag_bytes: ['gauge', '', 'Bytes of journal that session files do not hold yet.'],
   millrace_checkpoint_seconds: ['histogram', '', 'Time of one checkpoint.'],
   millrace_queue_finalised_total: ['counter', '', 'Sessions whose log was removed at their end.'],
@@ -307,6 +314,7 @@ function showSnapshot(board: Board, now: MetricsSnapshot): void {
   board.set('millrace_tenure_held', now.isTenureHeld ? 1 : 0);
   board.set('millrace_degraded_reasons', now.degradedReasons);
   board.set('millrace_drain_waiting_sessions', now.waitingKeys);
+  board.set('millrace_drain_share', now.drainShare);
   board.set('millrace_journal_lag_bytes', now.journalLagBytes);
   board.set('millrace_dead_letters_expiring', now.deadExpiring);
   board.set('millrace_jobs_open', now.openJobs);

@@ -7,6 +7,7 @@ import { emptyCursor, type Position } from '#record';
 import type { Folder, FoldInput } from '../../src/drain/fold/folder.ts';
 import { isPacked, packPlan, type PackedPlan } from '../../src/drain/fold/packed-plan.ts';
 import { planBatch } from '../../src/drain/fold/plan-batch.ts';
+import { unpaced } from '../../src/drain/pace/drain-pace.ts';
 import { drainSettingsDefault } from '../../src/drain/settings.ts';
 import { threadFolder } from '../../src/drain/fold/thread-folder.ts';
 import { testKey, testRecord } from '../support/queue-fixtures.ts';
@@ -66,6 +67,7 @@ function openFolder(): Folder {
     clock: systemClock,
     chance: systemChance,
     settings: drainSettingsDefault,
+    pace: unpaced,
   });
   folders.push(folder);
   return folder;

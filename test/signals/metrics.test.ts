@@ -26,6 +26,7 @@ const quiet: MetricsSnapshot = {
   isTenureHeld: true,
   degradedReasons: 0,
   waitingKeys: 0,
+  drainShare: 1,
   journalLagBytes: 0,
   deadExpiring: 0,
   openJobs: 0,

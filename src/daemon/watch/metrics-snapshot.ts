@@ -21,7 +21,7 @@ export async function metricsSnapshot(
   if (context === undefined) return { ...nothing, ...tenure };
   const totals = context.ledger.totals();
   const diskFreeBytes = await freeBytesOf(context);
-  const { trouble, waitingKeys } = context.drain.status();
+  const { trouble, waitingKeys, share } = context.drain.status();
   return {
     ...tenure,
     pending: totals.pending,
@@ -38,6 +38,7 @@ export async function metricsSnapshot(
     diskFreeBytes,
     degradedReasons: degradations(context).length,
     waitingKeys,
+    drainShare: share,
     journalLagBytes: context.journalLagBytes(),
     openJobs: context.jobs.open(),
     streamClients: context.feed.watchers,
@@ -56,6 +57,7 @@ const nothing = {
   diskFreeBytes: 0,
   degradedReasons: 0,
   waitingKeys: 0,
+  drainShare: 1,
   journalLagBytes: 0,
   openJobs: 0,
   streamClients: 0,

@@ -36,6 +36,8 @@ export interface FoldAnswer {
   readonly heads: string;
   /** Of each plan its packed steps, then its values; handed over. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** What it has cost of a core, in ms. */
+  readonly ranMs: number;
 }
 
 export function encodeHead(plan: PackedPlan): FoldHead {
@@ -52,7 +54,10 @@ export function encodeHead(plan: PackedPlan): FoldHead {
 }
 
 /** The plans of an answer, in the order of its request. */
-export function decodePlans({ heads, bytes }: FoldAnswer): (PackedPlan | undefined)[] {
+export function decodePlans({
+  heads,
+  bytes,
+}: Omit<FoldAnswer, 'ranMs'>): (PackedPlan | undefined)[] {
   let at = 0;
   const take = (length: number): Uint8Array => {
     at += length;

@@ -6,12 +6,14 @@ import { decodePlans, type FoldAnswer, type FoldOrder, type FoldRequest } from '
 import type { Folder, FoldInput } from './folder.ts';
 import type { PackedPlan } from './packed-plan.ts';
 import { planBatch, type BatchPlan } from './plan-batch.ts';
+import type { Pace } from '../pace/drain-pace.ts';
 import type { DrainSettings } from '../settings.ts';
 
 export interface ThreadFolderOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly settings: Pick<DrainSettings, 'groupRecordsMax' | 'groupBytesMax'>;
+  readonly pace: Pick<Pace, 'folded'>;
 }
 
 /** Bytes of one request, so that no batch waits long for those that go with it. */
@@ -125,9 +127,11 @@ class ThreadFolder implements Folder {
   async #ask(some: readonly Waiting[]): Promise<readonly (PackedPlan | undefined)[]> {
     try {
       const request = this.#requestOf(some);
-      const answer = await this.#port.call(request, [request.raws.buffer]);
+      const bytes = request.raws.byteLength;
+      const answer = (await this.#port.call(request, [request.raws.buffer])) as FoldAnswer;
       this.#isWell = true;
-      return decodePlans(answer as FoldAnswer);
+      this.#options.pace.folded(bytes, answer.ranMs);
+      return decodePlans(answer);
     } catch (error) {
       if (this.#isWell)
         daemonNoticed.publish(() => ({

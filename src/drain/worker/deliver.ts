@@ -90,12 +90,14 @@ export async function commitApplied(
   const startedMs = engine.clock.monotonic();
   await engine.queue.commit(key, after, cursor, applied);
   settle(engine, worker, after, cursor);
+  const lagMs = Math.max(0, engine.clock.now() - Date.parse(plan.acceptedAt ?? ''));
+  engine.pace.committed(lagMs);
   batchCommitted.publish(() => ({
     key,
     records,
     position: after,
     durationMs: engine.clock.monotonic() - startedMs,
-    lagMs: Math.max(0, engine.clock.now() - Date.parse(plan.acceptedAt ?? '')),
+    lagMs,
   }));
 }
 

@@ -14,6 +14,8 @@ export interface HeldBatch {
  */
 export async function readBatch(engine: Engine, worker: Worker): Promise<HeldBatch> {
   const { batchRecordsMax, batchBytesMax } = engine.settings;
+  await engine.pace.turn();
+  let readBytes = 0;
   await engine.held.take(batchBytesMax);
   let heldBytes = batchBytesMax;
   const release = (): void => {
@@ -23,12 +25,14 @@ export async function readBatch(engine: Engine, worker: Worker): Promise<HeldBat
   try {
     const max = { records: batchRecordsMax, bytes: batchBytesMax };
     const batch = await engine.queue.readBatch(worker.key, max);
-    const bytes = batch.items.reduce((sum, { raw }) => sum + raw.length, 0);
-    engine.held.give(heldBytes - bytes);
-    heldBytes = bytes;
+    readBytes = batch.items.reduce((sum, { raw }) => sum + raw.length, 0);
+    engine.held.give(heldBytes - readBytes);
+    heldBytes = readBytes;
     return { batch, release };
   } catch (error) {
     release();
     throw error;
+  } finally {
+    engine.pace.began(readBytes);
   }
 }
