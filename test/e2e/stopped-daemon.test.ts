@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base';
@@ -11,6 +11,7 @@ import {
   waitUntilIdle,
   type Digest,
 } from '../support/daemon-client.ts';
+import { freezeAtRest, isAtRest, untilStopped } from '../support/freeze-at-rest.ts';
 import { makeLabRoot } from '../support/lab-root.ts';
 import { withTemporaryDirectory } from '../support/temporary-root.ts';
 import { eventCount, makeWorkload, type WorkloadBatch } from '../support/workload.ts';
@@ -51,13 +52,22 @@ function postLate(
   return postLines(daemon.url, batch?.bodies ?? []);
 }
 
-/** Until the daemon stands still at its failpoint: the kernel says so of its process. */
-async function untilStopped({ pid }: ChildDaemon): Promise<void> {
-  const isStopped = async (): Promise<boolean> => {
-    const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    return text.slice(text.lastIndexOf(')')).startsWith(') T');
-  };
-  while (!(await isStopped())) await systemClock.sleep(20);
+/** A daemon that stands still between a fold and its transaction, and holds no store's lock: a session more is tried with until one does. */
+async function standingBeforeApply(root: string): Promise<ChildDaemon> {
+  const armed = (action: string): { readonly [name: string]: string } => ({
+    MILLRACE_FAILPOINTS: `drain:before-apply=${action}`,
+  });
+  for (let at = 0; ; at += 1) {
+    const before = await startDaemon({ root, args: killArguments, env: armed('crash') });
+    await post(before.url, at, at + 1);
+    await before.exited();
+    const standing = await startDaemon({ root, args: killArguments, env: armed('stop') });
+    await untilStopped(standing);
+    if (await isAtRest(root)) return standing;
+    standing.thaw();
+    await waitUntilIdle(standing.url);
+    await standing.kill();
+  }
 }
 
 describe('a daemon that stands still', () => {
@@ -95,9 +105,8 @@ describe('a daemon that stands still', () => {
       await withTemporaryDirectory(async (root) => {
         const first = await startDaemon({ root, args: killArguments });
         const done = await post(first.url, 0, 12);
-        // In the middle of a transaction it would hold the graph's own lock, and keep the second daemon out.
         await waitUntilIdle(first.url);
-        first.freeze();
+        await freezeAtRest(first);
         const late = postLate(first, batches[done]);
         await takeLockAway(root);
         const second = await startDaemon({ root, args: killArguments });
@@ -121,15 +130,7 @@ describe('a daemon that stands still', () => {
     async () => {
       await withTemporaryDirectory(async (root) => {
         await makeLabRoot(root);
-        // One session and nothing beside it: while it wrote the state store or the graph it would hold their locks, and keep the second daemon waiting.
-        const armed = (action: string): { readonly [name: string]: string } => ({
-          MILLRACE_FAILPOINTS: `drain:before-apply=${action}`,
-        });
-        const before = await startDaemon({ root, args: killArguments, env: armed('crash') });
-        await post(before.url, 0, 1);
-        await before.exited();
-        const first = await startDaemon({ root, args: killArguments, env: armed('stop') });
-        await untilStopped(first);
+        const first = await standingBeforeApply(root);
         await takeLockAway(root);
         const second = await startDaemon({ root, args: killArguments });
         // What the first one took is there; all of it is sent again, and its ids are known.
@@ -152,7 +153,7 @@ describe('a daemon that stands still', () => {
         const first = await startDaemon({ root, args: killArguments });
         const done = await post(first.url, 0, 20);
         await waitUntilIdle(first.url);
-        first.freeze();
+        await freezeAtRest(first);
         const late = postLate(first, batches[20]);
         await takeLockAway(root);
         const env = { MILLRACE_FAILPOINTS: `${point}=crash` };
