@@ -110,6 +110,8 @@ export interface StoreNeeds {
   readonly logHandlesMax: number;
   /** What the last stop left. */
   readonly left: LeftVerdicts;
+  /** Ends the wait for a store that another process holds. */
+  readonly stopping: AbortSignal;
 }
 
 /**
@@ -192,9 +194,11 @@ function openState({
   clock,
   names,
   left,
+  stopping,
 }: StoreNeeds): Promise<GuardedState> {
   const directory = root.layout.state;
-  return openGuardedState({ directory, permit, chance, disk, clock, names, left: left.state });
+  const order = { directory, permit, chance, disk, clock, names, left: left.state, stopping };
+  return openGuardedState(order);
 }
 
 interface OpenedGraphStore {

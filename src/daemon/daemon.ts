@@ -68,8 +68,8 @@ export interface Ground {
   readonly closers: Closers;
   /** The log begins once the root is ours: a refusal before is one line of the command. */
   startLog(): void;
-  /** True once a stop has begun: no further step of the boot is taken. */
-  isStopping(): boolean;
+  /** Aborted once a stop has begun: no further step of the boot is taken, and none that waits for somebody else goes on. */
+  readonly stopping: AbortSignal;
   /** Ends the daemon for a fault that concerns all of it. */
   fail(error: MillraceError): void;
 }
@@ -87,7 +87,7 @@ class ServingDaemon implements Daemon {
   readonly #end: PromiseWithResolvers<void>;
   readonly #ground: Ground;
   #booting: Promise<ReadyDaemon | undefined> | undefined;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
   readonly #settings: Settings;
   readonly #log: DaemonLog;
 
@@ -114,7 +114,7 @@ class ServingDaemon implements Daemon {
       phase: createPhaseHolder(),
       closers: createClosers(),
       startLog: () => this.#startLog(),
-      isStopping: () => this.#isStopping,
+      stopping: this.#stopping.signal,
       fail: (error) => this.#stop(error.message, error),
     };
   }
@@ -125,9 +125,11 @@ class ServingDaemon implements Daemon {
     process.umask(0o077);
     this.#booting = boot(this.#ground);
     try {
-      return await this.#booting;
+      return await Promise.race([this.#booting, this.stopped.then(() => undefined)]);
     } catch (error) {
-      if (!this.#isStopping) await this.#close(this.#graceMs, 'the start was refused');
+      const { aborted, reason } = this.#stopping.signal;
+      if (aborted && error === reason) return undefined;
+      if (!aborted) await this.#close(this.#graceMs, 'the start was refused');
       throw asStartFailure(error);
     }
   }
@@ -163,19 +165,29 @@ class ServingDaemon implements Daemon {
   }
 
   #stop(reason: string, error: MillraceError | undefined): void {
-    if (this.#isStopping) return;
-    this.#isStopping = true;
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort();
     const isFenced = error?.disposition === 'fenced';
     this.#ground.phase.enter(isFenced ? 'fenced' : 'draining', reason);
     void this.#finish(isFenced ? Math.min(fencedGraceMs, this.#graceMs) : this.#graceMs, error);
   }
 
   async #finish(graceMs: number, error: MillraceError | undefined): Promise<void> {
-    // A step of the boot that is under way ends first: what it opens is closed with the rest.
-    await this.#booting?.catch(() => undefined);
-    await this.#close(graceMs, error === undefined ? 'stopped in order' : error.message);
+    const { clock } = this.#ground;
+    const deadlineMs = clock.monotonic() + graceMs;
+    await this.#bootingEnds(graceMs);
+    const leftMs = deadlineMs - clock.monotonic();
+    await this.#close(leftMs, error === undefined ? 'stopped in order' : error.message);
     if (error === undefined) this.#end.resolve();
     else this.#end.reject(error);
+  }
+
+  /** A step of the boot that is under way ends first: what it opens is closed with the rest. One that does not end in time is left behind (P10). */
+  async #bootingEnds(graceMs: number): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = this.#ground.clock.after(graceMs, late.resolve);
+    await Promise.race([this.#booting, late.promise]).catch(() => undefined);
+    timer.cancel();
   }
 
   async #close(graceMs: number, detail: string): Promise<void> {

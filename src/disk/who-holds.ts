@@ -5,11 +5,11 @@ import { join } from 'node:path';
  * Other processes that have a file open, by number; where the system does not tell (only Linux does, and only of a user's own), none. LMDB's write lock lies in
  * shared memory and names nobody, but whoever holds it has the file open.
  */
-export async function whoHolds(path: string, ours: number): Promise<readonly number[]> {
+export async function whoHolds(path: string, ours: readonly number[]): Promise<readonly number[]> {
   const found: number[] = [];
   for (const name of await namesIn('/proc')) {
     const pid = Number(name);
-    if (!Number.isSafeInteger(pid) || pid === ours) continue;
+    if (!Number.isSafeInteger(pid) || ours.includes(pid)) continue;
     const folder = join('/proc', name, 'fd');
     for (const fd of await namesIn(folder)) {
       if ((await linkOf(join(folder, fd))) !== path) continue;

@@ -24,6 +24,14 @@ export function isDamagedStore(error: unknown): boolean {
   return error instanceof Error && 'code' in error && damagedCodes.has(error.code);
 }
 
+/** Whoever ended the look at a store, nothing is known of it: it is neither opened nor set aside. */
+export const stateLookEnded: ErrorFactory<{ place: string; signal: string }> = defineError(
+  'STATE_LOOK_ENDED',
+  'retry',
+  ({ place, signal }) =>
+    `the process that looks at the state in ${place} before it is opened was ended by ${signal}: the store is left as it is, start the daemon again`,
+);
+
 /** The store cannot be written now: a full disk, a failing device. What was written before stays. */
 export const stateUnavailable: ErrorFactory<{ place: string; reason: string }> = defineError(
   'STATE_UNAVAILABLE',

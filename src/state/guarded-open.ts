@@ -17,6 +17,8 @@ export interface GuardedStateOptions extends LmdbStateOptions {
   readonly names: StagingNames;
   /** Whether its file is as the last stop in order left it; where nobody can say, or it was changed, the store is looked at. */
   readonly left: 'same' | 'changed' | 'unknown';
+  /** The start is given up when it is aborted: a store that another process holds is not waited for any longer. */
+  readonly stopping: AbortSignal;
 }
 
 /** Something of the state that is gone, by a path that stays beside the store until somebody takes it away. */
@@ -53,6 +55,7 @@ const entriesMost = 1000;
  * Opens the state store. One that is not as a stop in order left it is looked at first by another process, entry by entry, since damaged pages end a process in
  * native code (SC-052); a damaged one is set aside as a whole, kept, and a new one begun of what is sound in it, and of the logs. A sentinel is there while
  * the store is being opened, and from a damaged read on: found at a start, it has the store looked at whatever is said of it.
+ * Rejects with the reason of `stopping`, with STATE_LOOK_ENDED, and as openLmdbState does.
  */
 export async function openGuardedState(options: GuardedStateOptions): Promise<GuardedState> {
   const { directory, disk } = options;
@@ -118,7 +121,8 @@ async function faultOf(options: GuardedStateOptions): Promise<string | undefined
     [directory, ...most],
     {
       clock: options.clock,
-      onWait: () => void tellHolder(options),
+      stopping: options.stopping,
+      onWait: (pid) => void tellHolder(options, pid),
     },
   );
   if (signal !== null) return `opening it ends a process (${signal})`;
@@ -126,11 +130,12 @@ async function faultOf(options: GuardedStateOptions): Promise<string | undefined
 }
 
 /** A process that was stopped keeps LMDB's lock, and nobody can break it; so it is told whom the start waits for (ING-T25). */
-async function tellHolder({ directory }: GuardedStateOptions): Promise<void> {
+async function tellHolder({ directory }: GuardedStateOptions, looker: number): Promise<void> {
   const path = join(directory, lockFile);
-  const pids = await whoHolds(path, process.pid);
-  const holders = pids.length === 0 ? 'another process' : `process ${pids.join(', ')}`;
-  const message = `the start waits for the state store: ${path} is held by ${holders}; one that was stopped has to go on or be ended (kill -9), then the start goes on by itself; see docs/recovery.md`;
+  const pids = await whoHolds(path, [process.pid, looker]);
+  const holders = pids.length === 0 ? 'a process that is not seen' : `process ${pids.join(', ')}`;
+  const otherwise = pids.length === 0 ? ', or the disk is slow' : '';
+  const message = `the start waits for the state store: ${path} is held by ${holders}${otherwise}; one that was stopped has to go on or be ended (kill -9), then the start goes on by itself; see docs/recovery.md`;
   daemonNoticed.publish(() => ({ code: 'STATE_HELD', message }));
 }
 
@@ -153,6 +158,7 @@ async function salvage({
   directory,
   disk,
   clock,
+  stopping,
 }: GuardedStateOptions): Promise<string | undefined> {
   const half = `${directory}${salvagingSuffix}`;
   await removeTree(half);
@@ -163,6 +169,7 @@ async function salvage({
     args,
     {
       clock,
+      stopping,
       onWait: () => undefined,
     },
   );

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base';
 import { killArguments, undisturbed } from '../../src/lab/kills.ts';
@@ -170,5 +173,38 @@ describe('a daemon that stands still', () => {
         expect(await second.stop()).toBe(0);
       });
     },
+  );
+});
+
+describe('a start that waits for a store', () => {
+  it(
+    'ends in order when it is told to stop, whoever holds the store (P10, ING-T25)',
+    { timeout },
+    () =>
+      withTemporaryDirectory(async (root) => {
+        const before = await startDaemon({ root });
+        await before.kill();
+        const program = (path: string, ...args: string[]) =>
+          spawn(process.execPath, [fileURLToPath(new URL(path, import.meta.url)), ...args], {
+            stdio: ['ignore', 'pipe', 'pipe'],
+          });
+        const holder = program('../state/state-holder.ts', join(root, 'state', 'daemon'));
+        await once(holder.stdout, 'data');
+        const serve = program('../../bin/millrace.js', 'serve', '--root', root, '--port', '0');
+        try {
+          let said = '';
+          for await (const chunk of serve.stderr) {
+            const isNew = !said.includes('STATE_HELD');
+            said += String(chunk);
+            // Once: a second signal ends it at once.
+            if (isNew && said.includes('STATE_HELD')) serve.kill('SIGTERM');
+          }
+          if (serve.exitCode === null) await once(serve, 'exit');
+          expect(serve.exitCode, said).toBe(0);
+        } finally {
+          serve.kill('SIGKILL');
+          holder.kill('SIGKILL');
+        }
+      }),
   );
 });

@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { systemChance, systemClock } from '#base';
-import { nodeDisk, stagingNames } from '#disk';
+import { nodeDisk, stagingNames, whoHolds } from '#disk';
 import { daemonNoticed } from '#signals';
 import { openGuardedState, openLmdbState, type GuardedState } from '#state';
 import { seal, unseal } from '../../src/state/seal.ts';
@@ -41,6 +41,7 @@ async function fill(directory: string): Promise<void> {
 function openGuarded(
   directory: string,
   left: 'same' | 'changed' | 'unknown',
+  stopping: AbortSignal = new AbortController().signal,
 ): Promise<GuardedState> {
   return openGuardedState({
     directory,
@@ -50,6 +51,7 @@ function openGuarded(
     clock: systemClock,
     names: stagingNames(process.pid, systemChance),
     left,
+    stopping,
   });
 }
 
@@ -156,31 +158,80 @@ describe('a state store of which nothing can be read', () => {
   );
 });
 
+/** With a store that another process holds in the middle of a write, and what a start that waits for it tells. */
+function withHeldStore(
+  use: (directory: string, holder: ChildProcess, told: readonly string[]) => Promise<void>,
+): Promise<void> {
+  return withStore(async (directory) => {
+    const script = fileURLToPath(new URL('state-holder.ts', import.meta.url));
+    const holder = spawn(process.execPath, [script, directory], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const told: string[] = [];
+    const end = daemonNoticed.subscribe(({ code, message }) => told.push(`${code} ${message}`));
+    try {
+      await once(holder.stdout, 'data');
+      await use(directory, holder, told);
+    } finally {
+      end();
+      holder.kill('SIGKILL');
+    }
+  });
+}
+
+/** The process of a start that looks at the store. */
+async function lookerAt(directory: string, holder: ChildProcess): Promise<number> {
+  const path = join(directory, 'lock.mdb');
+  const lookers = (): Promise<readonly number[]> => whoHolds(path, [holder.pid ?? 0]);
+  await expect.poll(async () => (await lookers()).length, { timeout: 20_000 }).toBe(1);
+  return (await lookers())[0] ?? 0;
+}
+
 describe('a state store that a stopped process holds', () => {
   it('has the start tell whom it waits for, and go on once that one is gone (ING-T25)', () =>
-    withStore(async (directory) => {
-      const script = fileURLToPath(new URL('state-holder.ts', import.meta.url));
-      const holder = spawn(process.execPath, [script, directory], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      await once(holder.stdout, 'data');
-      const told: string[] = [];
-      const end = daemonNoticed.subscribe(({ code, message }) => told.push(`${code} ${message}`));
-      try {
-        const opening = openGuarded(directory, 'unknown');
-        await expect.poll(() => told.length, { timeout: 20_000 }).toBe(1);
-        expect(told[0]).toContain(`STATE_HELD`);
-        expect(told[0]).toContain(`${directory}/lock.mdb is held by process ${holder.pid}`);
-        holder.kill('SIGKILL');
-        const guarded = await opening;
-        expect(found(guarded)).toBe(idsCount);
-        expect(await guarded.losses()).toEqual([]);
-        await guarded.state.close();
-      } finally {
-        end();
-        holder.kill('SIGKILL');
-      }
+    withHeldStore(async (directory, holder, told) => {
+      const opening = openGuarded(directory, 'unknown');
+      await expect.poll(() => told.length, { timeout: 20_000 }).toBe(1);
+      expect(told[0]).toContain(`STATE_HELD`);
+      // Not the one that looks on behalf of the start, too: who ends that one helps nobody.
+      expect(told[0]).toContain(`${directory}/lock.mdb is held by process ${holder.pid};`);
+      holder.kill('SIGKILL');
+      const guarded = await opening;
+      expect(found(guarded)).toBe(idsCount);
+      expect(await guarded.losses()).toEqual([]);
+      await guarded.state.close();
     }));
+
+  it('is waited for no longer once the start is stopped, and stays as it is (P10, ING-T25)', () =>
+    withHeldStore(async (directory, holder) => {
+      const stop = new AbortController();
+      const opening = openGuarded(directory, 'unknown', stop.signal);
+      opening.catch(() => undefined);
+      const looker = await lookerAt(directory, holder);
+      stop.abort();
+      await expect(opening).rejects.toBe(stop.signal.reason);
+      expect(await whoHolds(join(directory, 'lock.mdb'), [holder.pid ?? 0])).not.toContain(looker);
+      expect(await readdir(join(directory, '..'))).toEqual(['daemon']);
+    }));
+
+  it.each(['SIGINT', 'SIGKILL'] as const)(
+    'is not taken for a damaged one when %s from outside ends the look at it (SC-052)',
+    (signal) =>
+      withHeldStore(async (directory, holder) => {
+        const opening = openGuarded(directory, 'unknown');
+        const refused = expect(opening).rejects.toMatchObject({
+          code: 'STATE_LOOK_ENDED',
+          details: { signal },
+        });
+        process.kill(await lookerAt(directory, holder), signal);
+        await refused;
+        expect(await readdir(join(directory, '..'))).toEqual(['daemon']);
+        holder.kill('SIGKILL');
+        const guarded = await openGuarded(directory, 'unknown');
+        expect(found(guarded)).toBe(idsCount);
+        await guarded.state.close();
+      }),
+  );
 });
 
 describe('a store that was being replaced when the start was killed', () => {

@@ -1,6 +1,6 @@
 import { closeSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
-import { AssertionFailed, messageOf } from '#base';
+import { AssertionFailed, messageOf, systemClock } from '#base';
 import type { LoadedConfig } from '#config';
 import type { Daemon } from '#daemon';
 import { withExamples, type CommandContext } from '../command.ts';
@@ -9,6 +9,9 @@ import { exitCodes } from '../exit-code.ts';
 import { readProductVersion } from '../product.ts';
 import { chooseRoot, loadServeConfig, type ServeFlags } from './serve-options.ts';
 import type { Runner } from '../verbs/verb-commands.ts';
+
+/** What a stop has left behind, such as a call to a disk that does not answer, holds the process no longer than this (P10). */
+const leftBehindMs = 2000;
 
 export function addServeCommand(program: Command, run: Runner): void {
   const command = program
@@ -45,6 +48,9 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<number
     failpoints: environment.failpoints,
     version: readProductVersion(),
   });
+  // With the exit code that this verb has told by then.
+  const endSoon = (): void => void systemClock.after(leftBehindMs, () => process.exit());
+  daemon.stopped.then(endSoon, endSoon);
   const ignore = stopOnSignals(daemon, context);
   try {
     const ready = await daemon.start();

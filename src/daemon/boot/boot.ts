@@ -65,15 +65,15 @@ export async function boot(given: Ground): Promise<ReadyDaemon | undefined> {
   };
   const root = await bind(given);
   const ground = await withOpenFiles(given);
-  if (ground.isStopping()) return undefined;
+  if (ground.stopping.aborted) return undefined;
   const tokens = await openTokens(ground, root);
   const front = createFront();
   const url = await openDoor(ground, progress, root, tokens, front);
-  if (ground.isStopping()) return undefined;
+  if (ground.stopping.aborted) return undefined;
   ground.phase.enter('recovering', `listening at ${url}`);
   const { control, vouch } = await openVouched(ground, root);
   const stores = await openWithTenure(ground, progress, root, { control, vouch });
-  if (ground.isStopping()) return undefined;
+  if (ground.stopping.aborted) return undefined;
   const changes = await degradedByChanges(ground, root.layout);
   beginWork(ground, progress, root, { control, vouch, tokens, stores, front, changes });
   ground.phase.enter('ready', `${root.layout.root} is served at ${url}`);
@@ -184,7 +184,7 @@ export async function openWithTenure(
   const storageRootId = root.marker.storageRootId;
   const { config } = options.loaded;
   const order = { storageRootId, holder: 'daemon', chance };
-  const means = { config, root, disk, names, clock, chance };
+  const means = { config, root, disk, names, clock, chance, stopping: ground.stopping };
   const taken = await takeOver(control, order, clock, ({ permit }, opened) =>
     openStores(
       { ...means, permit, logHandlesMax: openFiles.logHandlesMax, left: vouch.verdicts },

@@ -47,7 +47,7 @@ export async function withCore<T>(
     phase: createPhaseHolder(),
     closers,
     startLog: () => undefined,
-    isStopping: () => false,
+    stopping: new AbortController().signal,
     fail: (error) => faults.push(error),
   };
   try {
@@ -70,11 +70,9 @@ async function open(ground: Ground): Promise<Core> {
   const { storageRootId } = root.marker;
   const { logHandlesMax } = planOpenFiles(await openFilesMax(disk), config['http.max_connections']);
   const order = { storageRootId, holder: 'core', chance };
+  const means = { config, root, disk, names, clock, chance, stopping: ground.stopping };
   const taken = await takeOver(control, order, clock, ({ permit }, opened) =>
-    openStores(
-      { config, root, permit, disk, names, clock, chance, logHandlesMax, left: vouch.verdicts },
-      opened,
-    ),
+    openStores({ ...means, permit, logHandlesMax, left: vouch.verdicts }, opened),
   );
   const { tenure, stores } = taken;
   vouch.hasAgreed = () => (stores.isDamaged() ? undefined : vouch.isAgreed);

@@ -60,7 +60,7 @@ export async function workOffline<T>(
     startLog: () => {
       endLog = startLog({ level: 'warn' });
     },
-    isStopping: () => false,
+    stopping: new AbortController().signal,
     fail: (error: MillraceError) => failure.reject(error),
   };
   const { closers, clock } = ground;
