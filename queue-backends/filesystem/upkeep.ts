@@ -8,6 +8,9 @@ const checkpointSegments = 2;
 /** How often the journal's growth and the waiting ids are looked at, and how much less often while that fails. */
 const watchMs = 250;
 const watchMsMax = 8_000;
+/** Ids wait for the index for so many looks, a second, unless they are many: with each batch goes one entry per session, with 1000 busy ones every second put. */
+const indexLooks = 4;
+const idsCrowded = 4_000;
 
 /** Looks now and then whether the journal has grown enough for a checkpoint, and whether ids wait for the index, or logs to be compacted. One checkpoint at a time. */
 export class Upkeep {
@@ -16,6 +19,7 @@ export class Upkeep {
   #compacting: Promise<void> | undefined;
   #timer: Timer | undefined;
   #waitMs = watchMs;
+  #looks = 0;
   #isOver = false;
 
   constructor(engine: Engine) {
@@ -75,7 +79,9 @@ export class Upkeep {
   /** The indexer tells its trouble by itself. */
   async #index(): Promise<boolean> {
     const { indexer, stateGate } = this.#engine;
-    if (indexer.waitingCount === 0 || stateGate.isHeld) return true;
+    this.#looks += 1;
+    const isDue = this.#looks % indexLooks === 0 || indexer.waitingCount > idsCrowded;
+    if (!isDue || indexer.waitingCount === 0 || stateGate.isHeld) return true;
     const drained = stateGate.pass(() => indexer.drain());
     return drained.then(
       () => true,
