@@ -2,7 +2,7 @@
  * base: words and tools that every room uses.
  *
  * Lives here: error class and dispositions, assertions, clock, chance, back-off, bytes (CRC-32C, sizes), bounded and lossless JSON, the port of a
- * worker thread, the pace of work that nobody waits for, what a thread gets of a core.
+ * worker thread, the pace of work that nobody waits for, what a thread gets of a core, the name that a mistyped one meant.
  * Not here: anything that knows events, files, graphs or HTTP.
  * Promises: none of its own; D15 and D18 are held here.
  * May call: nothing. Called by: every room.
@@ -22,3 +22,4 @@ export * from './json-members.ts';
 export * from './thread-port.ts';
 export * from './gate.ts';
 export * from './pace.ts';
+export * from './suggest.ts';

@@ -1,3 +1,4 @@
+import { nearest } from '#base';
 import { contradictionsOf } from './contradictions.ts';
 import { configInvalid, type ConfigProblem } from './errors.ts';
 import { parseValue } from './parse-value.ts';
@@ -10,7 +11,6 @@ import {
   type Config,
   type ConfigKey,
 } from './schema.ts';
-import { nearest } from './suggest.ts';
 
 export { parseAddress, parseDurationMs, type ListenAddress } from './parse-value.ts';
 

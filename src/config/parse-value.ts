@@ -1,7 +1,6 @@
-import { parseBytes } from '#base';
+import { nearest, parseBytes } from '#base';
 import type { KeySpec, KindValues } from './key-spec.ts';
 import { parseRedactRule } from './redact-rules.ts';
-import { nearest } from './suggest.ts';
 
 export type ParsedValue =
   | { readonly value: KindValues[keyof KindValues] }

@@ -4,6 +4,7 @@ import { isMillraceError, systemClock } from '#base';
 import { aggregateNames } from '../../src/graph/cypher/walk-tree.ts';
 import { functions } from '../../src/graph/cypher/functions.ts';
 import { CypherRunner, type GraphView } from '../../src/graph/cypher/index.ts';
+import { memoryView } from '../../src/graph/memory/memory-view.ts';
 import { cypherParameters, cypherRows, cypherValues } from '../support/cypher-tables.ts';
 import { readText } from '../tidy/source-tree.ts';
 
@@ -138,6 +139,16 @@ describe('Cypher faults', () => {
     ],
     ['MATCH ((a)-->(b)){1,3} RETURN a', 'CYPHER_UNSUPPORTED: line 1, column 7: a quantified path'],
     ['UNWIND range(1, 20000) AS x RETURN x ORDER BY x', 'QUERY_TOO_LARGE'],
+    ["RETURN date('2026-01-01').hour", 'a date has no member hour'],
+    ['MATCH (n) RETRUN n', 'a clause (RETURN?) is expected here'],
+    ['RETURN toUper("a")', 'there is no function touper(); did you mean toupper()?'],
+    // Of every fault the clause is told in which it lies.
+    ['MATCH (n) RETURN n.a + foo(1)', '(in RETURN)'],
+    ["MATCH (n) WHERE n.a STARTS WITH 'RETURN' AND b RETURN n", 'b is not known here (in WHERE)'],
+    ['OPTIONAL MATCH (n:WITH {limit: b}) RETURN n', 'b is not known here (in OPTIONAL MATCH)'],
+    ['MATCH (n) RETURN n.skip ORDER BY b', '(in ORDER BY)'],
+    ['WITH 1 AS a /* RETURN */ UNWIND b AS c RETURN c', 'b is not known here (in UNWIND)'],
+    ['UNWIND [] AS x RETURN $missing', 'the parameter $missing is not given (in RETURN)'],
   ];
   for (const [text, fault] of table)
     it(text === '' ? 'nothing' : text.slice(0, 60), () => {
@@ -160,6 +171,41 @@ describe('Cypher faults', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+});
+
+describe('shortest paths', () => {
+  it('of very many pairs hold no more than the longest search of one', () => {
+    const edges = Array.from({ length: 150 }, (_, at) => ({
+      workspace: 'w',
+      from: 'middle',
+      type: 'X',
+      to: `leaf ${at}`,
+      state: { properties: {}, occurredAt: undefined },
+    }));
+    const ids = ['middle', ...edges.map(({ to }) => to)];
+    const bare = { owner: 'w', isWritten: true, labels: new Map(), properties: {}, derived: {} };
+    const nodes = new Map(ids.map((id) => [`w\u0000${id}`, bare]));
+    const view = memoryView(
+      { nodes, edges: new Map(edges.map((one) => [one.to, one])) },
+      undefined,
+    );
+    const run = (text: string): unknown =>
+      new CypherRunner(systemClock).run(view, { text, parameters: {} }, { ...limits, held: 1000 })
+        .rows;
+    expect(
+      run(
+        'MATCH p = shortestPath((a)-[*..4]-(b)) WHERE a <> b RETURN length(p) AS l, count(*) ORDER BY l',
+      ),
+    ).toEqual([
+      [1, 300],
+      [2, 150 * 149],
+    ]);
+    expect(
+      run(
+        "MATCH (a {node_id: 'leaf 0'}), (b) MATCH p = allShortestPaths((a)-[*..1]-(b)) RETURN b.node_id",
+      ),
+    ).toEqual([['middle']]);
   });
 });
 

@@ -123,6 +123,22 @@ export const cypherValues: readonly (readonly [expression: string, value: unknow
   ["datetime.truncate('hour', datetime('2026-02-03T04:05:06Z'))", '2026-02-03T04:00:00.000000000Z'],
   ["datetime.truncate('week', datetime('2026-02-03T04:05:06Z'))", '2026-02-02T00:00:00.000000000Z'],
   ["toString(date.truncate('quarter', date('2026-06-03')))", '2026-04-01'],
+  [
+    "[x IN ['2025-06-15', '2021-01-03', '2024-12-30'] | [date(x).weekYear, date(x).week, date(x).dayOfWeek, date(x).quarter]]",
+    [
+      [2025, 24, 7, 2],
+      [2020, 53, 7, 1],
+      [2025, 1, 1, 4],
+    ],
+  ],
+  [
+    "[date('2024-12-31').ordinalDay, date('2024-05-02').dayOfQuarter, date('2024-05-02').quarterDay]",
+    [366, 32, 32],
+  ],
+  [
+    "[x IN [datetime('2026-02-03T04:05:06.007Z')] | [x.week, x.timezone, x.offset, x.offsetMinutes, x.offsetSeconds]]",
+    [[6, 'Z', 'Z', 0, 0]],
+  ],
   ["datetime() - duration('P1D') < datetime()", true],
   ['timestamp() > 1700000000000', true],
   ['duration(null) IS NULL', true],

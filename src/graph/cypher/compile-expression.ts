@@ -1,10 +1,11 @@
+import { nearest } from '#base';
 import type { Expression, LabelExpression, MapProjectionItem } from './ast.ts';
 import { equals } from './compare.ts';
 import { functions } from './functions.ts';
 import { elementOf, memberOf, negated, operate, sliceOf, truth, type Fail } from './operators.ts';
 import type { Evaluate, Place, Row, Run, Test } from './scope.ts';
 import { CypherMap, isList, isNode, isRelationship, kindOf, type Value } from './values.ts';
-import { isAggregate } from './walk-tree.ts';
+import { aggregateNames, isAggregate } from './walk-tree.ts';
 
 type Of<K extends Expression['kind']> = Extract<Expression, { readonly kind: K }>;
 
@@ -61,7 +62,7 @@ function compileSimple(expression: Expression, place: Place): Evaluate {
       return () => value;
     }
     case 'parameter':
-      return compileParameter(expression, place);
+      return compileParameter(expression);
     case 'variable':
       return compileVariable(expression.name, expression, place);
     case 'list': {
@@ -113,12 +114,9 @@ export function failAt(expression: { readonly at: number }, { source }: Place): 
   };
 }
 
-function compileParameter({ name, at }: Of<'parameter'>, { source }: Place): Evaluate {
-  return (_row, { parameters }) => {
-    const value = parameters.get(name);
-    if (value === undefined) throw source.fault(at, `the parameter $${name} is not given`);
-    return value;
-  };
+/** That each is given was looked at before the run. */
+function compileParameter({ name }: Of<'parameter'>): Evaluate {
+  return (_row, { parameters }) => parameters.get(name) ?? null;
 }
 
 function compileVariable(
@@ -165,11 +163,16 @@ function compileBinary(expression: Of<'binary'>, place: Place): Evaluate {
   };
 }
 
+function unknownFunction(name: string): string {
+  const near = nearest(name, [...Object.keys(functions), ...aggregateNames]);
+  const instead = near === undefined ? 'docs/cypher.md lists them' : `did you mean ${near}()?`;
+  return `there is no function ${name}(); ${instead}`;
+}
+
 function compileCall(expression: Of<'call'>, place: Place): Evaluate {
   const { name, at, isDistinct } = expression;
   const known = Object.hasOwn(functions, name) ? functions[name] : undefined;
-  if (known === undefined)
-    throw place.source.fault(at, `there is no function ${name}(); docs/cypher.md lists them`);
+  if (known === undefined) throw place.source.fault(at, unknownFunction(name));
   const { least, most, isStrict, call } = known;
   const count = expression.arguments.length;
   if (count < least || count > most) {

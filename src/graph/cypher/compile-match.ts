@@ -4,7 +4,7 @@ import { planPattern, type Binding } from './plan-pattern.ts';
 import { runSteps, type Step } from './match-steps.ts';
 import { hasAny, type Evaluate, type Place, type Row, type Run } from './scope.ts';
 import type { Scope, Source, Test } from './scope.ts';
-import { shortestPaths, type ShortestPlan } from './shortest-path.ts';
+import { ShortestPaths, type ShortestPlan } from './shortest-path.ts';
 import type { Value } from './values.ts';
 
 /** Rows out of a row. */
@@ -67,16 +67,16 @@ function expandWith(
       for (const matched of runSteps(steps, padded(row, size), run))
         if (rest(matched, run)) yield matched;
     };
+  const paths = searches.map((plan) => new ShortestPaths(plan));
   return function* expand(row, run) {
     for (const matched of runSteps(steps, padded(row, size), run))
-      for (const found of withSearches(searches, 0, matched, run))
-        if (rest(found, run)) yield found;
+      for (const found of withSearches(paths, 0, matched, run)) if (rest(found, run)) yield found;
   };
 }
 
 /** Shortest paths come last: both of their ends are known then. */
 function* withSearches(
-  searches: readonly ShortestPlan[],
+  searches: readonly ShortestPaths[],
   at: number,
   row: Row,
   run: Run,
@@ -86,8 +86,7 @@ function* withSearches(
     yield row;
     return;
   }
-  for (const found of shortestPaths(search, row, run))
-    yield* withSearches(searches, at + 1, found, run);
+  for (const found of search.of(row, run)) yield* withSearches(searches, at + 1, found, run);
 }
 
 function conjuncts(where: Expression | undefined): Expression[] {

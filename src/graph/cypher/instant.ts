@@ -46,6 +46,14 @@ export class Instant {
         return BigInt(date.getUTCMonth() + 1);
       case 'day':
         return BigInt(date.getUTCDate());
+      default:
+        return calendarMember(date, name) ?? (this.hasTime ? this.#timeMember(name) : undefined);
+    }
+  }
+
+  #timeMember(name: string): bigint | undefined {
+    const date = this.#date;
+    switch (name) {
       case 'hour':
         return BigInt(date.getUTCHours());
       case 'minute':
@@ -62,12 +70,18 @@ export class Instant {
         return this.#seconds;
       case 'epochMillis':
         return this.#seconds * 1000n + this.#fraction / 1_000_000n;
-      case 'dayOfWeek':
-      case 'weekDay':
-        return BigInt(date.getUTCDay() === 0 ? 7 : date.getUTCDay());
+      case 'offsetMinutes':
+      case 'offsetSeconds':
+        return 0n;
       default:
         return undefined;
     }
+  }
+
+  /** What is no number; undefined for a date, which has none. */
+  textMember(name: string): string | undefined {
+    if (!this.hasTime) return undefined;
+    return { timezone: 'Z', offset: 'Z' }[name];
   }
 
   get #seconds(): bigint {
@@ -89,4 +103,36 @@ function fromParts(text: string, fraction: string | undefined): Instant | undefi
   if (Number.isNaN(ms)) return undefined;
   const nanos = BigInt((fraction ?? '').padEnd(9, '0'));
   return new Instant(BigInt(ms) * 1_000_000n + nanos, true);
+}
+
+const dayMs = 86_400_000;
+
+/** Members that tell where a day stands in its quarter, week or year; weeks are those of ISO 8601. */
+function calendarMember(date: Date, name: string): bigint | undefined {
+  const year = date.getUTCFullYear();
+  const month = date.getUTCMonth();
+  const day = Date.UTC(year, month, date.getUTCDate());
+  const sinceMonth = (from: number): bigint => BigInt((day - Date.UTC(year, from)) / dayMs + 1);
+  const dayOfWeek = date.getUTCDay() === 0 ? 7 : date.getUTCDay();
+  // A week belongs to the year that has its Thursday.
+  const thursday = day + (4 - dayOfWeek) * dayMs;
+  const weekYear = new Date(thursday).getUTCFullYear();
+  switch (name) {
+    case 'quarter':
+      return BigInt(Math.floor(month / 3) + 1);
+    case 'week':
+      return BigInt(Math.floor((thursday - Date.UTC(weekYear, 0)) / dayMs / 7) + 1);
+    case 'weekYear':
+      return BigInt(weekYear);
+    case 'dayOfQuarter':
+    case 'quarterDay':
+      return sinceMonth(month - (month % 3));
+    case 'ordinalDay':
+      return sinceMonth(0);
+    case 'dayOfWeek':
+    case 'weekDay':
+      return BigInt(dayOfWeek);
+    default:
+      return undefined;
+  }
 }

@@ -250,7 +250,7 @@ export function memberOf(of: Value, name: string, fail: Fail): Value {
   if (of === null) return null;
   if (of instanceof CypherMap) return of.get(name);
   if (of instanceof Instant || of instanceof Duration) {
-    const member = of.member(name);
+    const member = of.member(name) ?? (of instanceof Instant ? of.textMember(name) : undefined);
     if (member === undefined) return fail(`${kindOf(of)} has no member ${name}`);
     return member;
   }

@@ -1,3 +1,4 @@
+import { nearest } from '#base';
 import type {
   CallClause,
   Clause,
@@ -50,7 +51,7 @@ export function parseCypher(text: string): Query {
   reader.takeSign(';');
   if (reader.peek().kind !== 'end') {
     refuseClause(reader);
-    throw reader.expected('a clause', 'here');
+    throw clauseExpected(reader);
   }
   return query;
 }
@@ -88,8 +89,7 @@ function parseSingle(reader: TokenReader, { mayEndOpen }: { mayEndOpen: boolean 
   }
   if (clauses.at(-1)?.kind !== 'return' && !mayEndOpen) {
     refuseClause(reader);
-    if (reader.peek().kind !== 'end' && !reader.isSign('}'))
-      throw reader.expected('a clause', 'here');
+    if (reader.peek().kind !== 'end' && !reader.isSign('}')) throw clauseExpected(reader);
     throw reader.invalid(at, 'a query ends with RETURN');
   }
   return { clauses };
@@ -234,4 +234,24 @@ function refuseClause(reader: TokenReader): void {
   const word = kind === 'word' ? text.toUpperCase() : '';
   const instead = Object.hasOwn(refusedClauses, word) ? refusedClauses[word] : undefined;
   if (instead !== undefined) throw reader.unsupported(at, word, instead);
+}
+
+const clauseWords: readonly string[] = [
+  'MATCH',
+  'OPTIONAL',
+  'WHERE',
+  'WITH',
+  'UNWIND',
+  'CALL',
+  'RETURN',
+  'ORDER',
+  'SKIP',
+  'LIMIT',
+  'UNION',
+];
+
+function clauseExpected(reader: TokenReader): Error {
+  const { kind, text } = reader.peek();
+  const near = kind === 'word' ? nearest(text, clauseWords) : undefined;
+  return reader.expected(near === undefined ? 'a clause' : `a clause (${near}?)`, 'here');
 }

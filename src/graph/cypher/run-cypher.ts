@@ -4,10 +4,12 @@ import type { QueryResult } from '../store.ts';
 import type { Query } from './ast.ts';
 import { compilePatternPredicate, compileShortestPath } from './compile-match.ts';
 import { compileQuery, compileSubquery, type CompiledQuery } from './compile-query.ts';
+import { cypherInvalid } from './errors.ts';
 import { Instant } from './instant.ts';
 import { parseCypher } from './parse-query.ts';
 import { Scope, Source, type InnerCompilers } from './scope.ts';
 import { jsonOf, valueOf } from './values.ts';
+import { partsOf } from './walk-tree.ts';
 import type { Budget, GraphView } from './view.ts';
 
 export interface CypherRequest {
@@ -36,19 +38,34 @@ const inner: InnerCompilers = {
   subquery: compileSubquery,
 };
 
-/** The tree of a query that means something: names are bound, functions known. CYPHER_INVALID or CYPHER_UNSUPPORTED, with line and column. */
-export function checkCypher(text: string): {
+export interface CheckedQuery {
   readonly query: Query;
   readonly compiled: CompiledQuery;
-} {
+  /** Throws CYPHER_INVALID where a parameter of the query is none of these. */
+  requireParameters(given: Readonly<Record<string, unknown>>): void;
+}
+
+/** A query that means something: names are bound, functions known. CYPHER_INVALID or CYPHER_UNSUPPORTED, with line and column. */
+export function checkCypher(text: string): CheckedQuery {
   const query = parseCypher(text);
-  return { query, compiled: compileQuery(query, new Source(text, inner), new Scope()) };
+  const compiled = compileQuery(query, new Source(text, inner), new Scope());
+  const parameters = partsOf(query, 'parameter');
+  return {
+    query,
+    compiled,
+    requireParameters(given) {
+      const missing = parameters.find(({ name }) => !Object.hasOwn(given, name));
+      if (missing === undefined) return;
+      const { at, name } = missing;
+      throw cypherInvalid(text, at, `the parameter $${name} is not given`);
+    },
+  };
 }
 
 /** Compiles once per text, runs within its limits. */
 export class CypherRunner {
   readonly #clock: Clock;
-  readonly #compiled = new Map<string, CompiledQuery>();
+  readonly #compiled = new Map<string, CheckedQuery>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -60,7 +77,9 @@ export class CypherRunner {
     limits: CypherLimits,
     isCancelled: () => boolean = () => false,
   ): QueryResult {
-    const { columns = [], pipe } = this.#compile(text);
+    const { compiled, requireParameters } = this.#compile(text);
+    const { columns = [], pipe } = compiled;
+    requireParameters(parameters);
     const values = new Map(
       Object.entries(parameters).map(([name, value]) => [name, valueOf(value)]),
     );
@@ -78,10 +97,10 @@ export class CypherRunner {
     return { columns, rows, hasMore: false };
   }
 
-  #compile(text: string): CompiledQuery {
+  #compile(text: string): CheckedQuery {
     const known = this.#compiled.get(text);
     this.#compiled.delete(text);
-    const compiled = known ?? checkCypher(text).compiled;
+    const compiled = known ?? checkCypher(text);
     this.#compiled.set(text, compiled);
     const [oldest] = this.#compiled.keys();
     if (this.#compiled.size > compiledMax && oldest !== undefined) this.#compiled.delete(oldest);
@@ -103,6 +122,9 @@ export class CypherRunner {
       hold() {
         held += 1;
         if (held > heldMax) throw queryTooLarge({ held: heldMax });
+      },
+      release(rows) {
+        held -= rows;
       },
     };
   }

@@ -23,57 +23,97 @@ interface Reached {
   readonly depth: number;
 }
 
-/** Breadth first from one end: none, one, or with `isAll` every path of the least length. */
-export function* shortestPaths(plan: ShortestPlan, row: Row, run: Run): Generator<Row> {
-  const [from, to] = [row[plan.from] ?? null, row[plan.to] ?? null];
-  if (!isNode(from) || !isNode(to)) return;
-  if (plan.length.min === 0 && from.nid === to.nid) {
-    yield bound(plan, row, new PathValue([from], []));
-    return;
+/**
+ * Breadth first from one end: none, one, or with `isAll` every path of the least length. Rows that differ in the other end alone share one search,
+ * which goes as far as the farthest of them asks.
+ */
+export class ShortestPaths {
+  readonly #plan: ShortestPlan;
+  readonly #last = new WeakMap<Run, Search>();
+
+  constructor(plan: ShortestPlan) {
+    this.#plan = plan;
   }
-  const end = search(plan, row, run, from, to);
-  if (end === undefined) return;
-  for (const path of pathsTo(end)) {
-    yield bound(plan, row, path);
-    if (!plan.isAll) return;
+
+  *of(row: Row, run: Run): Generator<Row> {
+    const plan = this.#plan;
+    const [from, to] = [row[plan.from] ?? null, row[plan.to] ?? null];
+    if (!isNode(from) || !isNode(to)) return;
+    if (plan.length.min === 0 && from.nid === to.nid) {
+      yield bound(plan, row, new PathValue([from], []));
+      return;
+    }
+    const end = this.#search(from, row, run).reach(to, run);
+    if (end === undefined) return;
+    for (const path of pathsTo(end)) {
+      yield bound(plan, row, path);
+      if (!plan.isAll) return;
+    }
+  }
+
+  #search(from: NodeValue, row: Row, run: Run): Search {
+    const last = this.#last.get(run);
+    if (last?.isOf(row) === true) return last;
+    last?.end(run);
+    const search = new Search(this.#plan, from, row);
+    this.#last.set(run, search);
+    return search;
   }
 }
 
-function search(
-  plan: ShortestPlan,
-  row: Row,
-  run: Run,
-  from: NodeValue,
-  to: NodeValue,
-): Reached | undefined {
-  const start: Reached = { node: from, by: [], depth: 0 };
-  // A path back to where it began is one too, so the begin itself is not yet reached.
-  const reached = new Map<number, Reached>();
-  let level: readonly Reached[] = [start];
-  for (let depth = 1; depth <= plan.length.max && level.length > 0; depth += 1) {
+class Search {
+  readonly #plan: ShortestPlan;
+  readonly #row: Row;
+  /** A path back to where it began is one too, so the begin itself is not yet reached. */
+  readonly #reached = new Map<number, Reached>();
+  #level: readonly Reached[];
+  #depth = 0;
+
+  constructor(plan: ShortestPlan, from: NodeValue, row: Row) {
+    this.#plan = plan;
+    this.#row = row;
+    this.#level = [{ node: from, by: [], depth: 0 }];
+  }
+
+  /** What is asked of each relationship may look at all of the row. */
+  isOf(row: Row): boolean {
+    const { to, path, relationships } = this.#plan;
+    const other = new Set([to, path, relationships]);
+    return row.every((value, at) => other.has(at) || value === this.#row[at]);
+  }
+
+  reach(to: NodeValue, run: Run): Reached | undefined {
+    for (;;) {
+      const end = this.#reached.get(to.nid);
+      if (end !== undefined) return end;
+      if (this.#depth >= this.#plan.length.max || this.#level.length === 0) return undefined;
+      this.#deepen(run);
+    }
+  }
+
+  end(run: Run): void {
+    run.budget.release(this.#reached.size);
+  }
+
+  #deepen(run: Run): void {
+    const { direction, types, each, isAll } = this.#plan;
+    this.#depth += 1;
+    const depth = this.#depth;
     const next: Reached[] = [];
-    for (const one of level) {
-      for (const { relationship, node } of run.view.neighbours(
-        one.node,
-        plan.direction,
-        plan.types,
-      )) {
+    for (const one of this.#level)
+      for (const { relationship, node } of run.view.neighbours(one.node, direction, types)) {
         run.budget.tick();
-        if (!plan.each(relationship, row, run)) continue;
-        const known = reached.get(node.nid);
+        if (!each(relationship, this.#row, run)) continue;
+        const known = this.#reached.get(node.nid);
         if (known === undefined) {
           const found: Reached = { node, by: [{ from: one, relationship }], depth };
           run.budget.hold();
-          reached.set(node.nid, found);
+          this.#reached.set(node.nid, found);
           next.push(found);
-        } else if (plan.isAll && known.depth === depth) known.by.push({ from: one, relationship });
+        } else if (isAll && known.depth === depth) known.by.push({ from: one, relationship });
       }
-    }
-    const end = reached.get(to.nid);
-    if (end !== undefined) return end;
-    level = next;
+    this.#level = next;
   }
-  return undefined;
 }
 
 function* pathsTo(end: Reached): Generator<PathValue> {

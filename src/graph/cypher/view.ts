@@ -41,4 +41,6 @@ export interface Budget {
   tick(steps?: number): void;
   /** Called for each row that is held in memory; throws above the bound. */
   hold(): void;
+  /** So many of them are held no longer. */
+  release(rows: number): void;
 }

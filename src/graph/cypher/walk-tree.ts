@@ -93,6 +93,17 @@ function collectPatternNames(pattern: PathPattern, names: Set<string>): void {
   }
 }
 
+/** Every part of one kind, those of subqueries and patterns too, in the order in which they were written. */
+export function partsOf<K extends Expression['kind']>(
+  tree: unknown,
+  kind: K,
+): readonly Extract<Expression, { readonly kind: K }>[] {
+  if (typeof tree !== 'object' || tree === null) return [];
+  const own = 'kind' in tree && tree.kind === kind ? [tree] : [];
+  const below = Object.values(tree).flatMap((part) => partsOf(part, kind));
+  return [...(own as Extract<Expression, { readonly kind: K }>[]), ...below];
+}
+
 /** Two expressions that were written alike have one text. */
 export function textOf(expression: Expression): string {
   return JSON.stringify(expression, (key, value: unknown) => {

@@ -1,10 +1,11 @@
 import type { Clock } from '#base';
-import { checkCypher } from '../cypher/index.ts';
-import { cypherInvalid } from '../cypher/errors.ts';
+import { checkCypher, type CheckedQuery } from '../cypher/index.ts';
+import { cypherInvalid, cypherInvalidSomewhere } from '../cypher/errors.ts';
 import { queryTimeout, queryTooLarge } from '../errors.ts';
 import type { CypherQuery, QueryResult } from '../store.ts';
 import { answerOf, collectEnds, EndIds, parameterOf } from './answer-values.ts';
 import { codeOf, isTimedOut } from './classify.ts';
+import { faultPlace } from './fault-place.ts';
 import { statement } from './cypher.ts';
 import type { Neo4jLink, Row } from './link.ts';
 import {
@@ -21,7 +22,7 @@ const renderedMax = 200;
 const endsText = `MATCH (n:${nodeLabel}) WHERE elementId(n) IN $ids
 RETURN elementId(n) AS element, n.node_id AS id`;
 
-interface Prepared extends RenderedQuery {
+interface Prepared extends RenderedQuery, Pick<CheckedQuery, 'query' | 'requireParameters'> {
   /** As the caller called them. */
   readonly names: readonly string[];
 }
@@ -40,6 +41,7 @@ export class Neo4jCypherReader {
   async run(query: CypherQuery, signal: AbortSignal): Promise<QueryResult> {
     const { text, limits, workspaces } = query;
     const prepared = this.#prepare(text, workspaces !== undefined);
+    prepared.requireParameters(query.parameters);
     const parameters = {
       ...prepared.literals,
       ...Object.fromEntries(
@@ -59,7 +61,7 @@ export class Neo4jCypherReader {
     try {
       return await this.#answer(prepared, parameters, limits, stop.signal);
     } catch (error) {
-      throw stop.signal.aborted ? timedOut() : inWords(error, query);
+      throw stop.signal.aborted ? timedOut() : inWords(error, query, prepared);
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', onAbort);
@@ -116,20 +118,27 @@ export class Neo4jCypherReader {
 }
 
 function prepare(text: string, isScoped: boolean): Prepared {
-  const { query, compiled } = checkCypher(text);
+  const { query, compiled, requireParameters } = checkCypher(text);
   const names = compiled.columns ?? [];
-  return { ...renderCypher(query, { source: text, columns: names, isScoped }), names };
+  const rendered = renderCypher(query, { source: text, columns: names, isScoped });
+  return { ...rendered, names, query, requireParameters };
 }
 
 /** What the server does not like of a query is the caller's; what is wrong with the server is not. */
-function inWords(error: unknown, { text, limits }: CypherQuery): unknown {
+function inWords(error: unknown, { text, limits }: CypherQuery, { query }: Prepared): unknown {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = codeOf(cause) ?? codeOf(error);
   if (code === undefined) return error;
   if (isTimedOut(error) || code.includes('Transaction.Terminated'))
     return queryTimeout({ name: 'cypher', limitMs: limits.timeMs });
   if (code.includes('OutOfMemory')) return queryTooLarge({ held: limits.rows });
-  if (!/^Neo\.ClientError\.(Statement|Procedure|General)\./.test(code)) return error;
+  if (!faultOfQuery.test(code)) return error;
   const [line = ''] = (cause as Error).message.split('\n', 1);
-  return cypherInvalid(text, 0, `Neo4j says: ${line}`);
+  const reason = `Neo4j says: ${line}`;
+  const at = faultPlace(query, line);
+  return at === undefined ? cypherInvalidSomewhere(reason) : cypherInvalid(text, at, reason);
 }
+
+/** A query that fails while it runs is a fault of the database in the server's codes, such as `substring('a', -1)`. */
+const faultOfQuery =
+  /^Neo\.(?:ClientError\.(?:Statement|Procedure|General)\.|DatabaseError\.Statement\.ExecutionFailed$)/;

@@ -10,7 +10,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 }
 
 /** Levenshtein's distance, one row at a time; names are short. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
