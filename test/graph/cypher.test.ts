@@ -75,8 +75,8 @@ describe('Cypher faults', () => {
       'CYPHER_INVALID: line 1, column 8: there is no such',
     ],
     [
-      'RETURN date({year: 2026, week: 3})',
-      'CYPHER_INVALID: line 1, column 8: a time is not made of week',
+      'RETURN date({year: 2026, fortnight: 3})',
+      'CYPHER_INVALID: line 1, column 8: a time is not made of fortnight',
     ],
     [
       "RETURN datetime.truncate('fortnight', datetime())",
@@ -137,10 +137,24 @@ describe('Cypher faults', () => {
       'MATCH (n) RETURN [(n)-->(m) | count(m)]',
       'CYPHER_INVALID: line 1, column 31: no aggregate stands in a pattern comprehension',
     ],
+    [
+      'MATCH (a)-[:X]->+(b) RETURN b',
+      'CYPHER_UNSUPPORTED: line 1, column 17: a path of any length',
+    ],
+    ['MATCH (a)-->{2,}(b) RETURN b', 'CYPHER_UNSUPPORTED: line 1, column 13: a path of any length'],
+    ['MATCH (a)-[*1..2]->{2}(b) RETURN b', 'CYPHER_UNSUPPORTED: line 1, column 20: a quantifier'],
     ['MATCH ((a)-->(b)){1,3} RETURN a', 'CYPHER_UNSUPPORTED: line 1, column 7: a quantified path'],
     ['UNWIND range(1, 20000) AS x RETURN x ORDER BY x', 'QUERY_TOO_LARGE'],
     ["RETURN date('2026-01-01').hour", 'a date has no member hour'],
     ['MATCH (n) RETRUN n', 'a clause (RETURN?) is expected here'],
+    ["RETURN datetime('2026-01-01T00:00:00[Europe/Atlantis]')", 'this is no date or time'],
+    ["RETURN datetime({year: 2026, timezone: 'Europe/Atlantis'})", 'no time zone Europe/Atlantis'],
+    ["RETURN date('2026-W54')", 'this is no date or time'],
+    ["UNWIND [1, duration('PT1S')] AS x RETURN sum(x)", 'numbers and durations have no sum'],
+    [
+      "RETURN localdatetime('2026-01-01T00:00')",
+      'CYPHER_UNSUPPORTED: line 1, column 8: localdatetime()',
+    ],
     ['RETURN toUper("a")', 'there is no function touper(); did you mean toupper()?'],
     // Of every fault the clause is told in which it lies.
     ['MATCH (n) RETURN n.a + foo(1)', '(in RETURN)'],

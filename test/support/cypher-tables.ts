@@ -139,6 +139,64 @@ export const cypherValues: readonly (readonly [expression: string, value: unknow
     "[x IN [datetime('2026-02-03T04:05:06.007Z')] | [x.week, x.timezone, x.offset, x.offsetMinutes, x.offsetSeconds]]",
     [[6, 'Z', 'Z', 0, 0]],
   ],
+  // Zones are those of the moment; what is answered is in UTC.
+  ["datetime('2025-07-22T23:00:51[Europe/Berlin]')", '2025-07-22T21:00:51.000000000Z'],
+  ["datetime('2025-01-22T23:00:51.5+01:00[Europe/Berlin]')", '2025-01-22T22:00:51.500000000Z'],
+  ["datetime('2025-07-22T23:00:51-03')", '2025-07-23T02:00:51.000000000Z'],
+  ["datetime('2025-07-22T23:00+02:00').hour", 21],
+  ["datetime('2025-01-01T01:00+01:00') = datetime('2025-01-01T00:00Z')", true],
+  ["datetime('2025-01-01T01:00+01:00') > datetime('2025-01-01T00:00Z')", false],
+  [
+    "datetime({year: 2025, month: 2, day: 3, hour: 4, timezone: '+02:00'})",
+    '2025-02-03T02:00:00.000000000Z',
+  ],
+  [
+    "datetime({year: 2025, month: 7, day: 3, hour: 4, timezone: 'America/New_York'})",
+    '2025-07-03T08:00:00.000000000Z',
+  ],
+  [
+    "[x IN ['2025-W06-1', '2025W06', '2025-200', '2025200', '202506', '2025', '2025-Q2-10'] | toString(date(x))]",
+    [
+      '2025-02-03',
+      '2025-02-03',
+      '2025-07-19',
+      '2025-07-19',
+      '2025-06-01',
+      '2025-01-01',
+      '2025-04-10',
+    ],
+  ],
+  [
+    '[toString(date({year: 2025, week: 6, dayOfWeek: 1})), toString(date({year: 2025, ordinalDay: 200})), toString(date({year: 2025, quarter: 3, dayOfQuarter: 2}))]',
+    ['2025-02-03', '2025-07-19', '2025-07-02'],
+  ],
+  ["datetime({date: date('2025-02-03'), hour: 5})", '2025-02-03T05:00:00.000000000Z'],
+  [
+    "datetime({datetime: datetime('2025-02-03T04:05:06.007Z'), day: 9, nanosecond: 5})",
+    '2025-02-09T04:05:06.000000005Z',
+  ],
+  [
+    "datetime.truncate('day', datetime('2025-07-22T23:00:51Z'), {hour: 5})",
+    '2025-07-22T05:00:00.000000000Z',
+  ],
+  [
+    "datetime.truncate('millisecond', datetime('2025-07-22T23:00:51.123456789Z'), {nanosecond: 2})",
+    '2025-07-22T23:00:51.123000002Z',
+  ],
+  ["toString(date.truncate('week', date('2025-07-22'), {dayOfWeek: 3}))", '2025-07-23'],
+  ["toString(date.truncate('weekYear', date('2025-07-22')))", '2024-12-30'],
+  [
+    "[toIntegerOrNull('x'), toFloatOrNull('1.5'), toBooleanOrNull(1.5), toStringOrNull([1])]",
+    [null, 1.5, null, null],
+  ],
+  [
+    "[toIntegerList(['1', 'x', null]), toStringList([1, true]), toFloatList(null)]",
+    [[1, null, null], ['1', 'true'], null],
+  ],
+  [
+    '[asin(0), acos(1), atan(0), atan2(0, 1), degrees(0), radians(0), isNaN(0.0 / 0.0)]',
+    [0, 0, 0, 0, 0, 0, true],
+  ],
   ["datetime() - duration('P1D') < datetime()", true],
   ['timestamp() > 1700000000000', true],
   ['duration(null) IS NULL', true],
@@ -165,6 +223,10 @@ export const cypherRows: readonly (readonly [text: string, rows: unknown])[] = [
   [
     'UNWIND [1, null, "a", true, 2.5] AS x RETURN x ORDER BY x',
     [['a'], [true], [1], [2.5], [null]],
+  ],
+  [
+    "UNWIND ['PT1M', 'P1DT2S', null] AS t WITH duration(t) AS d RETURN sum(d), avg(d), min(d), count(d)",
+    [['P1DT1M2S', 'PT12H31S', 'PT1M', 2]],
   ],
   ['UNWIND [1, 1.0, 2] AS x RETURN DISTINCT x', [[1], [2]]],
   [

@@ -1,4 +1,5 @@
 import { keyOf, order } from './compare.ts';
+import { Duration } from './duration.ts';
 import { bounded, type Fail } from './operators.ts';
 import { kindOf, type Value } from './values.ts';
 
@@ -58,24 +59,33 @@ function counting(): Accumulator {
 function summing(): Accumulator {
   let integers = 0n;
   let floats: number | undefined;
+  let durations: Duration | undefined;
+  let hasNumbers = false;
   return {
     add(value, fail) {
-      if (typeof value === 'bigint') integers = bounded(integers + value, fail);
+      if (value instanceof Duration) durations = durations?.plus(value) ?? value;
+      else if (typeof value === 'bigint') integers = bounded(integers + value, fail);
       else floats = (floats ?? 0) + numberOf(value, fail);
+      hasNumbers ||= !(value instanceof Duration);
+      if (hasNumbers && durations !== undefined) fail('numbers and durations have no sum');
     },
-    result: () => (floats === undefined ? integers : floats + Number(integers)),
+    result: () => durations ?? (floats === undefined ? integers : floats + Number(integers)),
   };
 }
 
 function averaging(): Accumulator {
-  let sum = 0;
+  const sum = summing();
   let count = 0;
   return {
     add(value, fail) {
-      sum += numberOf(value, fail);
+      sum.add(typeof value === 'bigint' ? Number(value) : value, fail);
       count += 1;
     },
-    result: () => (count === 0 ? null : sum / count),
+    result() {
+      const whole = sum.result();
+      if (count === 0) return null;
+      return whole instanceof Duration ? whole.times(1 / count) : Number(whole) / count;
+    },
   };
 }
 

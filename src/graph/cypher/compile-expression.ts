@@ -1,9 +1,9 @@
 import { nearest } from '#base';
 import type { Expression, LabelExpression, MapProjectionItem } from './ast.ts';
 import { equals } from './compare.ts';
-import { functions } from './functions.ts';
+import { functions, refusedFunctions } from './functions.ts';
 import { elementOf, memberOf, negated, operate, sliceOf, truth, type Fail } from './operators.ts';
-import type { Evaluate, Place, Row, Run, Test } from './scope.ts';
+import type { Evaluate, Place, Row, Run, Source, Test } from './scope.ts';
 import { CypherMap, isList, isNode, isRelationship, kindOf, type Value } from './values.ts';
 import { aggregateNames, isAggregate } from './walk-tree.ts';
 
@@ -163,16 +163,19 @@ function compileBinary(expression: Of<'binary'>, place: Place): Evaluate {
   };
 }
 
-function unknownFunction(name: string): string {
+function unknownFunction(name: string, at: number, source: Source): Error {
+  const [family = ''] = name.split('.');
+  const instead = Object.hasOwn(refusedFunctions, family) ? refusedFunctions[family] : undefined;
+  if (instead !== undefined) return source.unsupported(at, `${name}()`, instead);
   const near = nearest(name, [...Object.keys(functions), ...aggregateNames]);
-  const instead = near === undefined ? 'docs/cypher.md lists them' : `did you mean ${near}()?`;
-  return `there is no function ${name}(); ${instead}`;
+  const where = near === undefined ? 'docs/cypher.md lists them' : `did you mean ${near}()?`;
+  return source.fault(at, `there is no function ${name}(); ${where}`);
 }
 
 function compileCall(expression: Of<'call'>, place: Place): Evaluate {
   const { name, at, isDistinct } = expression;
   const known = Object.hasOwn(functions, name) ? functions[name] : undefined;
-  if (known === undefined) throw place.source.fault(at, unknownFunction(name));
+  if (known === undefined) throw unknownFunction(name, at, place.source);
   const { least, most, isStrict, call } = known;
   const count = expression.arguments.length;
   if (count < least || count > most) {

@@ -39,6 +39,29 @@ const text = (call: (value: string) => Value): CypherFunction =>
 const float = (call: (value: number) => number): CypherFunction =>
   strict(1, ([value = null], fail) => call(asNumber(value, fail)));
 
+type Convert = (value: Value, fail: Fail) => Value;
+
+/** What a conversion refuses is thrown, so that the forms which give null instead can tell it from a defect. */
+class Refusal extends Error {}
+
+/** `…OrNull` gives null for what cannot be converted, `…List` converts each element so. */
+function leniently(name: string, convert: Convert): Readonly<Record<string, CypherFunction>> {
+  const orNull = (value: Value): Value => {
+    try {
+      return convert(value, (reason) => {
+        throw new Refusal(reason);
+      });
+    } catch (error) {
+      if (error instanceof Refusal) return null;
+      throw error;
+    }
+  };
+  return {
+    [`${name}ornull`]: lenient(1, 1, ([value = null]) => orNull(value)),
+    [`${name}list`]: strict(1, ([value = null], fail) => asList(value, fail).map(orNull)),
+  };
+}
+
 /** Elements a range may have. */
 const rangeMax = 1_000_000;
 
@@ -93,6 +116,10 @@ export const functions: Readonly<Record<string, CypherFunction>> = {
   tointeger: lenient(1, 1, ([value = null], fail) => toInteger(value, fail)),
   tofloat: lenient(1, 1, ([value = null], fail) => toFloat(value, fail)),
   toboolean: lenient(1, 1, ([value = null], fail) => toBoolean(value, fail)),
+  ...leniently('tointeger', toInteger),
+  ...leniently('tofloat', toFloat),
+  ...leniently('toboolean', toBoolean),
+  ...leniently('tostring', toText),
   toupper: text((value) => value.toUpperCase()),
   upper: text((value) => value.toUpperCase()),
   tolower: text((value) => value.toLowerCase()),
@@ -146,6 +173,15 @@ export const functions: Readonly<Record<string, CypherFunction>> = {
   sin: float(Math.sin),
   cos: float(Math.cos),
   tan: float(Math.tan),
+  asin: float(Math.asin),
+  acos: float(Math.acos),
+  atan: float(Math.atan),
+  atan2: strict(2, ([y = null, x = null], fail) =>
+    Math.atan2(asNumber(y, fail), asNumber(x, fail)),
+  ),
+  degrees: float((value) => (value * 180) / Math.PI),
+  radians: float((value) => (value / 180) * Math.PI),
+  isnan: strict(1, ([value = null], fail) => Number.isNaN(asNumber(value, fail))),
   pi: strict(0, () => Math.PI),
   e: strict(0, () => Math.E),
   datetime: strict(0, ([value], fail, now) => toInstant(value ?? now, true, fail), 1),
@@ -161,8 +197,8 @@ export const functions: Readonly<Record<string, CypherFunction>> = {
     ([seconds = null, nanos = null], fail) =>
       new Instant(asInteger(seconds, fail) * 1_000_000_000n + asInteger(nanos, fail), true),
   ),
-  'datetime.truncate': strict(2, (values, fail) => truncated(values, true, fail)),
-  'date.truncate': strict(2, (values, fail) => truncated(values, false, fail)),
+  'datetime.truncate': strict(2, (values, fail) => truncated(values, true, fail), 3),
+  'date.truncate': strict(2, (values, fail) => truncated(values, false, fail), 3),
   duration: strict(1, ([value = null], fail) => toDuration(value, fail)),
   'duration.between': strict(2, (values, fail) => durationBetween('all', values, fail)),
   'duration.inmonths': strict(2, (values, fail) => durationBetween('months', values, fail)),
@@ -276,3 +312,15 @@ function asMap(value: Value, fail: Fail): CypherMap {
   if (isNode(value) || isRelationship(value)) return value.properties;
   return fail(`a map, node or relationship is expected, and this is ${kindOf(value)}`);
 }
+
+/** Functions of Cypher that are not part of the subset, in lower case, and how to say it otherwise: what stands before a dot. */
+export const refusedFunctions: Readonly<Record<string, string>> = {
+  localdatetime: 'times are in UTC: say datetime()',
+  localtime: 'times are in UTC: say datetime()',
+  time: 'say datetime(), and of one its members hour, minute, second',
+  rand: 'a query has one answer: order by a property',
+  randomuuid: 'a query has one answer: take node_id',
+  valuetype: 'the properties of a label are of one type each: docs/graph.md tells them',
+  point: 'the graph has no places',
+  apoc: 'a query is Cypher alone, so that both stores answer it',
+};

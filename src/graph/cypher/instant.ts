@@ -1,7 +1,10 @@
+import { parseDate } from './calendar.ts';
+import { zoneOffset } from './zone.ts';
+
 const nanosPerSecond = 1_000_000_000n;
 const canonical = /^(-?\d{4,6}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 const written =
-  /^(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?(?:\[[\w/+-]+\])?)?$/;
+  /^([\dQW-]{4,10})(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?)?(Z|[+-]\d\d(?::?\d\d)?)?(?:\[([\w/+-]+)\])?)?$/;
 
 /** A date or a moment, in UTC, to the nanosecond. */
 export class Instant {
@@ -20,13 +23,18 @@ export class Instant {
     if (exact !== null) return fromParts(`${exact[1]}T${exact[2]}Z`, exact[3]);
     const parts = written.exec(text);
     if (parts === null) return undefined;
-    const [, year, month, day, hour, minute = '00', second = '00', fraction, zone = 'Z'] = parts;
-    if (hour === undefined) {
-      const midnight = fromParts(`${year}-${month}-${day}T00:00:00Z`, undefined);
-      return midnight === undefined ? undefined : new Instant(midnight.nanos, false);
-    }
-    const offset = zone === 'Z' ? zone : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
-    return fromParts(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`, fraction);
+    const [, date = '', hour, minute = '00', second = '00', fraction = '', offset, name] = parts;
+    const day = parseDate(date);
+    if (day === undefined) return undefined;
+    if (hour === undefined) return new Instant(BigInt(day) * 1_000_000n, false);
+    const [h, m, s] = [Number(hour), Number(minute), Number(second)];
+    if (h > 23 || m > 59 || s > 59) return undefined;
+    const local = day + ((h * 60 + m) * 60 + s) * 1000;
+    // The offset tells the moment, also where the zone is named beside it.
+    const ahead = zoneOffset(offset ?? name ?? 'Z', local);
+    if (ahead === undefined || (name !== undefined && zoneOffset(name, local) === undefined))
+      return undefined;
+    return new Instant(BigInt(local - ahead) * 1_000_000n + BigInt(fraction.padEnd(9, '0')), true);
   }
 
   /** RFC 3339 with nine fraction digits, or the date alone. */

@@ -255,7 +255,8 @@ export function memberOf(of: Value, name: string, fail: Fail): Value {
     return member;
   }
   if (typeof of === 'object' && 'kind' in of && of.kind !== 'path') return of.properties.get(name);
-  return fail(`${kindOf(of)} has no property ${name}`);
+  const instead = typeof of === 'string' ? '; in JSON text look by CONTAINS or =~' : '';
+  return fail(`${kindOf(of)} has no property ${name}${instead}`);
 }
 
 /** `of[index]`: of a list by number, from the end when negative; of a map, node or edge by name. */

@@ -62,7 +62,7 @@ export function parsePath(reader: TokenReader): PathPattern {
   const nodes = [parseNode(reader)];
   const relationships: RelationshipPattern[] = [];
   while (isRelationshipAhead(reader)) {
-    relationships.push(parseRelationship(reader));
+    relationships.push(quantified(reader, parseRelationship(reader)));
     nodes.push(parseNode(reader));
   }
   return { at, variable: undefined, search: 'all', nodes, relationships };
@@ -77,7 +77,7 @@ function parseNode(reader: TokenReader): NodePattern {
   if (reader.isSign('('))
     throw reader.unsupported(at, 'a quantified path', 'say -[:TYPE*1..3]-> for a path of one type');
   const variable = optionalName(reader);
-  const labels = parseLabels(reader);
+  const labels = reader.takeWord('IS') ? parseLabelOr(reader) : parseLabels(reader);
   const properties = parseProperties(reader);
   const where = reader.takeWord('WHERE') ? reader.grammar.expression(reader) : undefined;
   reader.needSign(')', 'at the end of a node');
@@ -107,7 +107,7 @@ function parseRelationship(reader: TokenReader): RelationshipPattern {
   if (!isLeft && reader.takeSign('->')) return bare(at, 'out');
   reader.needSign('[', 'in a relationship');
   const variable = optionalName(reader);
-  const types = parseLabels(reader);
+  const types = reader.takeWord('IS') ? parseLabelOr(reader) : parseLabels(reader);
   const length = reader.isSign('*') ? parseLength(reader) : undefined;
   const properties = parseProperties(reader);
   const where = reader.takeWord('WHERE') ? reader.grammar.expression(reader) : undefined;
@@ -116,6 +116,26 @@ function parseRelationship(reader: TokenReader): RelationshipPattern {
   if (!isRight) reader.needSign('-', 'behind a relationship');
   const direction = isLeft === isRight ? 'both' : isLeft ? 'in' : 'out';
   return { at, variable, types, direction, length, properties, where };
+}
+
+/** `-[:TYPE]->{1,3}`: the newer way to say `*1..3`. */
+function quantified(reader: TokenReader, relationship: RelationshipPattern): RelationshipPattern {
+  const { at } = reader.peek();
+  if (reader.isSign('+') || reader.isSign('*'))
+    throw reader.unsupported(at, 'a path of any length', `say {1,${lengthMax}}`);
+  if (!reader.takeSign('{')) return relationship;
+  if (relationship.length !== undefined || relationship.where !== undefined)
+    throw reader.unsupported(
+      at,
+      'a quantifier here',
+      'say -[r:TYPE*1..3]-> and WHERE all(x IN r …)',
+    );
+  const min = parseBound(reader);
+  const max = reader.takeSign(',') ? parseBound(reader) : min;
+  reader.needSign('}', 'behind the bounds of a path');
+  if (max === undefined)
+    throw reader.unsupported(at, 'a path of any length', `say {1,${lengthMax}}`);
+  return { ...relationship, length: checkLength(reader, at, min ?? 0, max) };
 }
 
 function bare(at: number, direction: RelationshipPattern['direction']): RelationshipPattern {
@@ -164,7 +184,7 @@ function checkLength(
   return { min, max };
 }
 
-/** `:A`, `:A:B`, `:A|B`, `:A&!B`, `IS A`; undefined where there is none. */
+/** `:A`, `:A:B`, `:A|B`, `:A&!B`; undefined where there is none. */
 export function parseLabels(reader: TokenReader): LabelExpression | undefined {
   if (!reader.takeSign(':')) return undefined;
   let labels = parseLabelOr(reader);

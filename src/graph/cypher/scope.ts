@@ -1,5 +1,5 @@
 import type { Expression, PathPattern } from './ast.ts';
-import { cypherInvalid } from './errors.ts';
+import { cypherInvalid, cypherUnsupported } from './errors.ts';
 import type { Budget, GraphView } from './view.ts';
 import type { Instant } from './instant.ts';
 import type { Value } from './values.ts';
@@ -114,5 +114,9 @@ export class Source {
 
   fault(at: number, reason: string): Error {
     return cypherInvalid(this.text, at, reason);
+  }
+
+  unsupported(at: number, clause: string, instead: string): Error {
+    return cypherUnsupported(this.text, at, clause, instead);
   }
 }

@@ -1,67 +1,22 @@
+import { weekDayOf } from './calendar.ts';
 import { Duration } from './duration.ts';
 import { Instant } from './instant.ts';
 import type { Fail } from './operators.ts';
+import { instantOfParts } from './time-parts.ts';
 import { CypherMap, kindOf, type Value } from './values.ts';
 
 const midnight = 'T00:00:00Z';
 
-/** A text, another time, or a map of its parts, in UTC. */
+/** A text, another time, or a map of its parts. */
 export function toInstant(value: Value, hasTime: boolean, fail: Fail): Instant {
   if (value instanceof Instant) {
     if (value.hasTime === hasTime) return value;
     return toInstant(hasTime ? `${value.text}${midnight}` : value.text.slice(0, 10), hasTime, fail);
   }
-  if (value instanceof CypherMap) return fromMap(value, hasTime, fail);
+  if (value instanceof CypherMap) return instantOfParts(value, hasTime, fail);
   const instant = typeof value === 'string' ? Instant.parse(value) : undefined;
   if (instant === undefined) return fail('this is no date or time in the form of ISO 8601');
   return instant.hasTime === hasTime ? instant : toInstant(instant, hasTime, fail);
-}
-
-const dateParts = ['year', 'month', 'day'];
-const fractionParts = ['millisecond', 'microsecond', 'nanosecond'];
-const timeParts = ['hour', 'minute', 'second', ...fractionParts];
-
-function fromMap(map: CypherMap, hasTime: boolean, fail: Fail): Instant {
-  const whole = (name: string, otherwise: bigint): bigint => {
-    const value = map.get(name);
-    if (value === null) return otherwise;
-    return typeof value === 'bigint'
-      ? value
-      : fail(`${name} is an integer, and this is ${kindOf(value)}`);
-  };
-  const names = [...map.entries.keys()];
-  const zone = map.get('timezone');
-  if (zone !== null && zone !== 'Z' && zone !== 'UTC')
-    return fail("a time of parts is in UTC: timezone is 'Z'");
-  const [first] = names;
-  if (hasTime && names.length === 1 && (first === 'epochMillis' || first === 'epochSeconds'))
-    return new Instant(
-      whole(first, 0n) * (first === 'epochMillis' ? 1_000_000n : 1_000_000_000n),
-      true,
-    );
-  const known = new Set(hasTime ? [...dateParts, ...timeParts, 'timezone'] : dateParts);
-  const other = names.find((name) => !known.has(name));
-  if (other !== undefined) return fail(`a time is not made of ${other} here`);
-  const steps = [...dateParts, 'hour', 'minute', 'second', 'fraction'];
-  const isGiven = (step: string): boolean =>
-    step === 'fraction' ? fractionParts.some((name) => names.includes(name)) : names.includes(step);
-  const from = steps.findIndex((step) => !isGiven(step));
-  const behind = from < 0 ? undefined : steps.slice(from).find(isGiven);
-  if (from === 0 || behind !== undefined)
-    return fail(`a time of parts has no ${behind ?? 'part'} without its ${steps[from]}`);
-  const [year, month, day] = [whole('year', 1970n), whole('month', 1n), whole('day', 1n)];
-  const date = new Date(0);
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  const isDate = date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day);
-  const [hour, minute, second] = [whole('hour', 0n), whole('minute', 0n), whole('second', 0n)];
-  if (!isDate || hour > 23n || minute > 59n || second > 59n)
-    return fail('there is no such date or time');
-  const fraction =
-    whole('millisecond', 0n) * 1_000_000n +
-    whole('microsecond', 0n) * 1_000n +
-    whole('nanosecond', 0n);
-  const seconds = BigInt(date.getTime()) / 1000n + hour * 3600n + minute * 60n + second;
-  return new Instant(seconds * 1_000_000_000n + fraction, hasTime);
 }
 
 const lengths: Readonly<Record<string, number>> = {
@@ -136,11 +91,20 @@ const nanoUnits: Readonly<Record<string, bigint>> = {
   microsecond: 1_000n,
 };
 
-/** The begin of the unit that the time lies in. */
+/** The begin of the unit that the time lies in, and of a third value the parts that are put in place of its own. */
 export function truncated(values: readonly Value[], hasTime: boolean, fail: Fail): Instant {
-  const [unit = null, given = null] = values;
+  const [unit = null, given = null, parts] = values;
   if (typeof unit !== 'string') return fail(`a unit is a string, and this is ${kindOf(unit)}`);
-  const at = toInstant(given, true, fail);
+  const begin = beginOf(unit, toInstant(given, true, fail), hasTime, fail);
+  if (parts === undefined) return begin;
+  if (!(parts instanceof CypherMap)) return fail(`a map is expected, and this is ${kindOf(parts)}`);
+  const base = [hasTime ? 'datetime' : 'date', begin] as const;
+  return instantOfParts(new CypherMap([base, ...parts.entries]), hasTime, fail, {
+    isTruncated: true,
+  });
+}
+
+function beginOf(unit: string, at: Instant, hasTime: boolean, fail: Fail): Instant {
   const date = new Date(Number(at.nanos / 1_000_000n - (at.nanos % 1_000_000n < 0n ? 1n : 0n)));
   const name = unit.toLowerCase();
   const nanos = Object.hasOwn(nanoUnits, name) ? nanoUnits[name] : undefined;
@@ -154,6 +118,7 @@ export function truncated(values: readonly Value[], hasTime: boolean, fail: Fail
   if (years !== undefined) begin.setUTCFullYear(Math.floor(year / years) * years, 0, 1);
   else if (name === 'quarter')
     begin.setUTCFullYear(year, Math.floor(date.getUTCMonth() / 3) * 3, 1);
+  else if (name === 'weekyear') begin.setTime(weekDayOf(Number(at.member('weekYear')), 1, 1) ?? 0);
   else if (name === 'month') begin.setUTCFullYear(year, date.getUTCMonth(), 1);
   else if (name === 'week')
     begin.setUTCFullYear(

@@ -186,20 +186,37 @@ export class ExpressionRenderer {
       case 'avg': {
         // The server's own is a running mean, which is another number in its last digits.
         const of = `${isDistinct ? 'DISTINCT ' : ''}${first}`;
-        return `(CASE count(${of}) WHEN 0 THEN null ELSE toFloat(sum(${of})) / count(${of}) END)`;
+        const sum = `sum(${of})`;
+        return `(CASE WHEN count(${of}) = 0 THEN null WHEN ${sum} IS :: DURATION NOT NULL THEN ${sum} / count(${of}) ELSE toFloat(${sum}) / count(${of}) END)`;
       }
       case 'datetime.truncate':
       case 'date.truncate': {
         // The server's own takes no null.
         const at = this.#tools.quote(this.#tools.fresh(), 0);
-        const [unit = 'null', time = 'null'] = given;
-        return `head([${at} IN [${time}] | CASE WHEN ${at} IS NULL THEN null ELSE ${name}(${unit}, ${at}) END])`;
+        const [unit = 'null', time = 'null', ...parts] = given;
+        const asked = [unit, at, ...parts].join(', ');
+        return `head([${at} IN [${time}] | CASE WHEN ${at} IS NULL THEN null ELSE ${name}(${asked}) END])`;
       }
+      case 'datetime':
+        return this.#moment(expression.arguments[0], first);
       case 'tostring':
         return timeAware(first, this.#tools.quote(this.#tools.fresh(), 0));
       default:
         return `${name}(${isDistinct ? 'DISTINCT ' : ''}${given.join(', ')})`;
     }
+  }
+
+  /** In UTC, as all times of the graph are. What is in UTC as it is written stays as it is, so that the server can look into an index. */
+  #moment(argument: Expression | undefined, rendered: string): string {
+    if (argument === undefined) return 'datetime()';
+    const isUtc =
+      argument.kind === 'string'
+        ? /Z$|^[^T]*$|T[^Z+[-]*$/.test(argument.value)
+        : argument.kind === 'map' &&
+          argument.entries.every(({ key }) => key !== 'timezone' && key !== 'datetime');
+    if (isUtc) return `datetime(${rendered})`;
+    const at = this.#tools.quote(this.#tools.fresh(), 0);
+    return `head([${at} IN [datetime(${rendered})] | CASE WHEN ${at} IS NULL THEN null ELSE datetime({datetime: ${at}, timezone: 'Z'}) END])`;
   }
 
   /** Sorted, and without the label that all nodes have. */

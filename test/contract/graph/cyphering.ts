@@ -84,6 +84,11 @@ const table: readonly (readonly [text: string, rows: unknown, asked?: Asked])[] 
   ['MATCH (n)-[:NEXT]->(n) RETURN n.text', [['two']]],
   ['MATCH (n)-[:NEXT]-(n) RETURN n.text', [['two']]],
   ["MATCH (a {session_id: 't'})-[:NEXT|HAS_PART*1..4]->(b) RETURN count(*)", [[6]]],
+  ["MATCH (a {session_id: 't'})-[:NEXT|HAS_PART]->{1,4}(b) RETURN count(*)", [[6]]],
+  [
+    "MATCH (a IS Session {session_id: 't'})-[r IS NEXT|HAS_PART]->{,1}(b) RETURN sum(size(r))",
+    [[1]],
+  ],
   [
     "MATCH (a {session_id: 't'})-[r:NEXT*0..1]->(b) RETURN size(r), b.session_id ORDER BY size(r)",
     [
