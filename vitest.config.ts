@@ -41,6 +41,8 @@ const config: ViteUserConfig = defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/millrace-compiled') },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A condition is waited for as long as a busy machine may need; the default of 1 s is less than a start of a daemon takes there.
+    expect: { poll: { timeout: 30_000 } },
   },
 });
 

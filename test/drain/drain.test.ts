@@ -51,7 +51,7 @@ describe('drain', () => {
     await queue.append(notes('a', 3));
     expect(queue.totals().pending).toBe(3);
     await clock.advance(250);
-    await drain.idle(AbortSignal.timeout(5000));
+    await drain.idle(AbortSignal.timeout(30_000));
     expect(queue.totals()).toMatchObject({ applied: 3, pending: 0 });
   });
 
@@ -122,7 +122,7 @@ describe('drain', () => {
     const key = testKey('a');
     await post(...notes('a', 3));
     const { end } = (await queue.keyStatus(key)) ?? { end: '' };
-    const signal = AbortSignal.timeout(5000);
+    const signal = AbortSignal.timeout(30_000);
     await drain.waitApplied(key, end as never, signal);
     expect((await queue.keyStatus(key))?.pending).toBe(0);
     await drain.waitApplied(key, end as never, signal);

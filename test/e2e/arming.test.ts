@@ -130,9 +130,7 @@ async function noticedThenAdopted(expected: {
     const readStatus = (): Promise<Status> => getJson<Status>(daemon.url, '/v1/status');
     const readStopped = async (): Promise<Status['degraded']> =>
       (await readStatus()).degraded.filter(({ code }) => !told.includes(code));
-    await expect
-      .poll(async () => (await readStopped()).length, { timeout: 10_000 })
-      .toBe(expected.stopped);
+    await expect.poll(async () => (await readStopped()).length).toBe(expected.stopped);
     const status = await readStatus();
     expect(status.status).toBe('degraded');
     expect(status.degraded.map(({ code }) => code)).toEqual(expect.arrayContaining([...told]));
@@ -147,7 +145,7 @@ async function noticedThenAdopted(expected: {
     const doctor = await runLine('doctor', '--root', root);
     expect(doctor).toMatchObject({ code: 1 });
     expect(doctor.out).toContain('GRAPH_MISMATCH');
-    await expect.poll(() => daemon.output(), { timeout: 10_000 }).toContain('GRAPH_MISMATCH');
+    await expect.poll(() => daemon.output()).toContain('GRAPH_MISMATCH');
     const waiting = await readBooks(daemon.url);
     expect(waiting.accepted).toBe(before.accepted + fresh.length);
     expect(waiting.residual).toBe(0);
@@ -233,8 +231,7 @@ describe('a daemon whose root and graph were exchanged', () => {
         await post(daemon, ...events('a', 4, 0, 'first'), ...events('b', 4, 0, 'first'));
         await waitUntilIdle(daemon.url);
         // The session files follow the journal within a moment; its loss then takes the commits alone.
-        for (const session of ['a', 'b'])
-          await expect.poll(() => linesOf(session), { timeout: 10_000 }).toBe(4);
+        for (const session of ['a', 'b']) await expect.poll(() => linesOf(session)).toBe(4);
         return readDigest(daemon.url);
       },
       { isKilled: true },

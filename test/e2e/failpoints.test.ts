@@ -118,7 +118,7 @@ function hitsOf(name: string): readonly number[] {
 /** What a daemon leaves as soon as it listens, before it has recovered. */
 async function readHint(root: string): Promise<{ readonly url: string; readonly pid: number }> {
   const read = (): Promise<string> => readFile(join(root, 'daemon.json'), 'utf8').catch(() => '');
-  await expect.poll(read, { timeout: 20_000 }).toContain('http');
+  await expect.poll(read).toContain('http');
   return JSON.parse(await read()) as { url: string; pid: number };
 }
 

@@ -124,9 +124,7 @@ describe('docs/recovery.md', () => {
         const daemon = await startDaemon({ root, args });
         try {
           expect(await postLines(daemon.url, bodies('gone', 5, 2))).toBe(202);
-          await expect
-            .poll(async () => (await readStopped(daemon.url)).length, { timeout: 20_000 })
-            .toBe(4);
+          await expect.poll(async () => (await readStopped(daemon.url)).length).toBe(4);
           const { digest: before } = await readDigest(daemon.url);
           for (const { command, printed } of transcript) {
             if (command.includes(' queue ')) await waitUntilIdle(daemon.url);

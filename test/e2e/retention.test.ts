@@ -49,7 +49,7 @@ describe('a retention that is killed', () => {
             const status = await getJson(url, '/v1/status');
             return JSON.stringify((status as { degraded: unknown }).degraded);
           };
-          await expect.poll(waiting, { timeout: 15_000 }).toBe('[]');
+          await expect.poll(waiting).toBe('[]');
           await letGo(url);
           expect(await readDigest(url)).toMatchObject({ nodes: 0, edges: 0 });
           expect(await readBooks(url)).toMatchObject({ accepted: 0, dead: 0, residual: 0 });

@@ -66,21 +66,17 @@ describe('a deletion of a session that is killed', () => {
           // What comes to it meanwhile waits and begins a new life.
           const known = async (): Promise<number> =>
             (await fetch(`${url}/v1/sessions/child`)).status;
-          await expect.poll(known, { timeout: 15_000 }).toBe(404);
+          await expect.poll(known).toBe(404);
           const again = await fetch(`${url}/v1/sessions/child`, { method: 'DELETE' });
           expect(again.status).toBe(200);
           expect(await again.json()).toMatchObject({ deleted_before: expect.any(String) });
-          await expect
-            .poll(() => objectsOf(root).length, { timeout: 15_000 })
-            .toBe(expected.objects);
+          await expect.poll(() => objectsOf(root).length).toBe(expected.objects);
           expect((await readDigest(url)).digest).toBe(expected.digest);
           expect(await readBooks(url)).toMatchObject({ accepted: 3, dead: 0, residual: 0 });
           expect(await getJson(url, '/v1/dead-letters?retired=true')).toMatchObject({
             dead_letters: [],
           });
-          await expect
-            .poll(() => postLines(url, childEvents.slice(0, 1)), { timeout: 15_000 })
-            .toBe(202);
+          await expect.poll(() => postLines(url, childEvents.slice(0, 1))).toBe(202);
           await waitUntilIdle(url);
           expect(await getJson(url, '/v1/sessions/child')).toMatchObject({
             accepted: 1,

@@ -86,7 +86,7 @@ export async function openPage(
 /** Nothing on the page says that it is loading. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1, main.alone').first().waitFor();
-  await expect.poll(() => page.locator('.loading').count(), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => page.locator('.loading').count()).toBe(0);
 }
 
 /** A member of the element that has the focus. */

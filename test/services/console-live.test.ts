@@ -52,7 +52,7 @@ describe('live numbers', () => {
     const before = await all();
     const askedBefore = asked;
     await postLines(daemon.url, [event('live-1')]);
-    await expect.poll(all, { timeout: 10_000 }).toBe(before + 1);
+    await expect.poll(all).toBe(before + 1);
     expect(streams).toBe(1);
     expect(asked).toBe(askedBefore);
     // From here on no stream comes through: the page asks, and says nothing of it.
@@ -61,7 +61,7 @@ describe('live numbers', () => {
     await page.reload();
     await visit('overview');
     await postLines(daemon.url, [event('live-2')]);
-    await expect.poll(all, { timeout: 20_000 }).toBe(before + 2);
+    await expect.poll(all).toBe(before + 2);
     expect(wrongs.filter((text) => !text.includes('ERR_FAILED'))).toEqual([]);
     await close();
   });

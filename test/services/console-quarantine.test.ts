@@ -34,7 +34,7 @@ it('shows what damage has stopped, and leads out of it only after it was shown a
     const browser = await launchBrowser();
     try {
       await fetch(`${daemon.url}/v1/queue/recover`, { method: 'POST' });
-      await expect.poll(() => stopped(daemon.url), { timeout: 20_000 }).toHaveLength(1);
+      await expect.poll(() => stopped(daemon.url)).toHaveLength(1);
       for (const look of [wide, narrow]) {
         const seen = await openPage(browser, daemon.url, look);
         await seen.visit('quarantine');

@@ -4,8 +4,17 @@
  *
  *     npm run test:services [-- report.json]
  */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,48 +41,53 @@ interface Report {
   readonly numPendingTests: number;
 }
 
-const suites: readonly ServiceSuite[] = [
-  {
-    needs: 'a browser (chromium)',
-    files: [
-      'test/services/console.test.ts',
-      'test/services/console-access.test.ts',
-      'test/services/console-desk.test.ts',
-      'test/services/console-live.test.ts',
-      'test/services/console-quarantine.test.ts',
-    ],
-    missing: cannotBrowse,
-  },
-  {
-    needs: 'a small file system of its own (mount -t tmpfs)',
-    files: ['test/services/small-file-system.test.ts'],
-    missing: cannotMount,
-  },
-  {
-    needs: 'a file system that can be made read-only (ext4 on a loop device)',
-    files: ['test/services/read-only-file-system.test.ts'],
-    missing: cannotLoop,
-  },
-  {
-    needs: 'the openCypher TCK (java, mvn and a Maven registry)',
-    files: ['test/services/cypher-tck.test.ts'],
-    missing: cannotFetchTck,
-  },
-  {
-    needs: `Neo4j ${neo4jVersion} (java, mvn and a Maven registry)`,
-    files: [
-      'test/services/neo4j-contract.test.ts',
-      'test/services/neo4j-daemon.test.ts',
-      'test/services/neo4j-equal.test.ts',
-      'test/services/neo4j-remove.test.ts',
-      'test/services/cypher-fuzz.test.ts',
-    ],
-    missing: cannotFetchNeo4j,
-    async start() {
-      const { uri, dispose } = await startNeo4j();
-      return { env: { TEST_NEO4J_URL: uri }, dispose };
+/** Those of one lane run one after another, the lanes side by side: a browser and a file system leave most of two cores alone. */
+const lanes: readonly (readonly ServiceSuite[])[] = [
+  [
+    {
+      needs: 'a browser (chromium)',
+      files: [
+        'test/services/console.test.ts',
+        'test/services/console-access.test.ts',
+        'test/services/console-desk.test.ts',
+        'test/services/console-live.test.ts',
+        'test/services/console-quarantine.test.ts',
+      ],
+      missing: cannotBrowse,
     },
-  },
+    {
+      needs: 'a small file system of its own (mount -t tmpfs)',
+      files: ['test/services/small-file-system.test.ts'],
+      missing: cannotMount,
+    },
+    {
+      needs: 'a file system that can be made read-only (ext4 on a loop device)',
+      files: ['test/services/read-only-file-system.test.ts'],
+      missing: cannotLoop,
+    },
+  ],
+  [
+    {
+      needs: 'the openCypher TCK (java, mvn and a Maven registry)',
+      files: ['test/services/cypher-tck.test.ts'],
+      missing: cannotFetchTck,
+    },
+    {
+      needs: `Neo4j ${neo4jVersion} (java, mvn and a Maven registry)`,
+      files: [
+        'test/services/neo4j-contract.test.ts',
+        'test/services/neo4j-daemon.test.ts',
+        'test/services/neo4j-equal.test.ts',
+        'test/services/neo4j-remove.test.ts',
+        'test/services/cypher-fuzz.test.ts',
+      ],
+      missing: cannotFetchNeo4j,
+      async start() {
+        const { uri, dispose } = await startNeo4j();
+        return { env: { TEST_NEO4J_URL: uri }, dispose };
+      },
+    },
+  ],
 ];
 
 /** Installs it where that is ours to do. */
@@ -139,26 +153,45 @@ function testsIn({ files }: ServiceSuite): number {
 async function runSuite(suite: ServiceSuite): Promise<Report> {
   const service = await suite.start?.();
   try {
-    return runFiles(suite, service?.env ?? {});
+    return await runFiles(suite, service?.env ?? {});
   } finally {
     await service?.dispose();
   }
 }
 
-function runFiles({ files }: ServiceSuite, env: StartedService['env']): Report {
+async function runLane(suites: readonly ServiceSuite[]): Promise<readonly Report[]> {
+  const reports: Report[] = [];
+  for (const suite of suites) {
+    const reason = suite.missing();
+    if (reason === undefined) {
+      reports.push(await runSuite(suite));
+      continue;
+    }
+    const count = testsIn(suite);
+    process.stdout.write(`skipped: ${count} tests need ${suite.needs}: ${reason}\n`);
+    reports.push({ numPassedTests: 0, numFailedTests: 0, numPendingTests: count });
+  }
+  return reports;
+}
+
+/** What it says is told as one piece when it has ended: the lanes would speak at the same time. */
+async function runFiles({ files }: ServiceSuite, env: StartedService['env']): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-services-'));
   const path = join(folder, 'report.json');
+  const output = join(folder, 'output');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`];
     const config = ['--config', 'test/services/services-config.ts'];
-    const ran = spawnSync('vitest', ['run', ...config, ...reporters, ...files], {
-      stdio: 'inherit',
+    const said = openSync(output, 'w');
+    const ran = spawn('vitest', ['run', ...config, ...reporters, ...files], {
+      stdio: ['ignore', said, said],
       env: { ...process.env, ...env },
     });
+    closeSync(said);
+    const [status] = (await once(ran, 'exit')) as [number | null];
+    process.stdout.write(readFileSync(output));
     const report = JSON.parse(readFileSync(path, 'utf8')) as Report;
-    return ran.status === 0 || report.numFailedTests > 0
-      ? report
-      : { ...report, numFailedTests: 1 };
+    return status === 0 || report.numFailedTests > 0 ? report : { ...report, numFailedTests: 1 };
   } catch {
     return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0 };
   } finally {
@@ -167,17 +200,7 @@ function runFiles({ files }: ServiceSuite, env: StartedService['env']): Report {
 }
 
 process.chdir(fileURLToPath(new URL('../../', import.meta.url)));
-const reports: Report[] = [];
-for (const suite of suites) {
-  const reason = suite.missing();
-  if (reason === undefined) {
-    reports.push(await runSuite(suite));
-    continue;
-  }
-  const count = testsIn(suite);
-  process.stdout.write(`skipped: ${count} tests need ${suite.needs}: ${reason}\n`);
-  reports.push({ numPassedTests: 0, numFailedTests: 0, numPendingTests: count });
-}
+const reports = (await Promise.all(lanes.map(runLane))).flat();
 
 const sum = (count: (report: Report) => number): number =>
   reports.reduce((total, report) => total + count(report), 0);

@@ -83,7 +83,7 @@ async function takeAll(place: string, leftBytes = 0): Promise<string> {
 
 async function untilReady(daemon: ChildDaemon, isReady: boolean): Promise<void> {
   await expect
-    .poll(async () => (await fetch(`${daemon.url}/readyz`)).ok, { interval: 50, timeout: 20_000 })
+    .poll(async () => (await fetch(`${daemon.url}/readyz`)).ok, { interval: 50 })
     .toBe(isReady);
 }
 
@@ -119,7 +119,7 @@ describe('a root on a small file system', () => {
               await takeAll(place, 2 ** 19);
               return (await readdir(journal)).length;
             },
-            { interval: 100, timeout: 20_000 },
+            { interval: 100 },
           )
           .toBe(1);
         await takeAll(place, 2 ** 19);
@@ -128,7 +128,7 @@ describe('a root on a small file system', () => {
         expect(degraded.map(({ code }) => code)).toContain('DISK_FULL');
         expect(degraded[0]?.message).toContain('free space on it');
         expect(degraded[0]?.message).toContain(root);
-        await expect.poll(() => daemon.output(), { timeout: 10_000 }).toContain('is nearly full');
+        await expect.poll(() => daemon.output()).toContain('is nearly full');
         const doctor = await runLine('doctor', '--root', root);
         expect(doctor.code).toBe(1);
         expect(doctor.out).toMatch(

@@ -183,7 +183,7 @@ function withHeldStore(
 async function lookerAt(directory: string, holder: ChildProcess): Promise<number> {
   const path = join(directory, 'lock.mdb');
   const lookers = (): Promise<readonly number[]> => whoHolds(path, [holder.pid ?? 0]);
-  await expect.poll(async () => (await lookers()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await lookers()).length).toBe(1);
   return (await lookers())[0] ?? 0;
 }
 
@@ -191,7 +191,7 @@ describe('a state store that a stopped process holds', () => {
   it('has the start tell whom it waits for, and go on once that one is gone (ING-T25)', () =>
     withHeldStore(async (directory, holder, told) => {
       const opening = openGuarded(directory, 'unknown');
-      await expect.poll(() => told.length, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => told.length).toBe(1);
       expect(told[0]).toContain(`STATE_HELD`);
       // Not the one that looks on behalf of the start, too: who ends that one helps nobody.
       expect(told[0]).toContain(`${directory}/lock.mdb is held by process ${holder.pid};`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { serveMcp, type Answer, type Asker } from '#mcp';
+import type { Answer, Asker } from '#mcp';
 import { lateClient, type Client } from '../client.ts';
 import { withDaemonOptions, withExamples, type CommandContext } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -23,6 +23,8 @@ export function addMcpCommand(program: Command, run: Runner): void {
 
 /** Ends when the client closes its end. The daemon need not run yet: each call finds out. */
 async function serve(context: CommandContext): Promise<number> {
+  // A tenth of a second for a library that only this verb needs.
+  const { serveMcp } = await import('#mcp');
   await serveMcp(
     { asker: askerOf(lateClient(() => context.client())), version: readProductVersion() },
     {
