@@ -75,6 +75,7 @@ function createProgram(printer: Printer, outcome: Outcome): Command {
     .version(readProductVersion())
     .exitOverride()
     .showSuggestionAfterError()
+    .showHelpAfterError('Next: the same with --help')
     .configureOutput({
       writeOut: (text) => printer.out(text),
       writeErr: (text) => printer.err(text),

@@ -69,6 +69,7 @@ describe('help', () => {
     const { code, err } = await runLine('statsu');
     expect(code).toBe(2);
     expect(err).toContain('Did you mean status?');
+    expect(err).toContain('Next: the same with --help');
     expect((await runLine('sessions', 'show')).code).toBe(2);
     expect((await runLine('graph', 'query', 'sessions', '-p', 'nonsense', ...at())).code).toBe(2);
     expect((await runLine('status', '--port', 'x')).code).toBe(2);
@@ -98,6 +99,18 @@ describe('reading', () => {
       ...at(),
     );
     expect(calls.rows.map((row) => row[calls.columns.indexOf('tool')])).toContain('read_file');
+    const queries = await runLine('graph', 'query', ...at());
+    expect(queries.out).toMatch(/timeline +session=… \[workspace=…\]/);
+    const behind = await runLine('graph', 'query', 'timeline', 'session=s1', 'limit=1', ...at());
+    expect(behind.out).toContain('session:start');
+    expect(behind.out).toContain('more rows: give a higher limit=N');
+    // An id of digits is an id.
+    expect(await runLine('graph', 'query', 'timeline', 'session=17', ...at())).toMatchObject({
+      code: 0,
+      out: 'no rows',
+    });
+    const without = await runLine('graph', 'query', 'timeline', ...at());
+    expect(without.err).toContain('Next: millrace graph query');
     const unknown = await runLine('graph', 'query', 'nonsense', ...at());
     expect(unknown.code).toBe(1);
     expect(unknown.err).toContain('QUERY_UNKNOWN');
@@ -309,6 +322,12 @@ describe('doctor and version', () => {
       ]),
     );
     expect((await runLine('doctor', '--root', join(folder, 'not-yet'))).code).toBe(0);
+    vi.stubEnv('MILLRACE_URL', daemon.url);
+    const served = await runLine('doctor');
+    vi.unstubAllEnvs();
+    expect(served.out, 'looks at the root of the daemon').toContain(
+      `${daemon.root} (served at ${daemon.url})`,
+    );
     expect(await runJson('version')).toMatchObject({
       product: expect.stringMatching(/^\d+\.\d+\.\d+$/),
     });

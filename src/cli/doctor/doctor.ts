@@ -3,14 +3,7 @@ import { formatBytes, messageOf, type Chance, type Clock } from '#base';
 import type { LoadedConfig } from '#config';
 import { diskFaultOf, openFilesMax, type Disk } from '#disk';
 import { reserveBytesOf } from '#queue';
-import {
-  foreignEntry,
-  layoutOf,
-  parseMarker,
-  readDaemonFile,
-  type ChosenRoot,
-  type RootLayout,
-} from '#roots';
+import { foreignEntry, layoutOf, parseMarker, readDaemonFile, type RootLayout } from '#roots';
 import { checkGraphServer, checkLeftStores } from './doctor-store.ts';
 
 /** One thing that was looked at. A warning works today and is worth a look; a failure would stop `serve`. */
@@ -22,11 +15,17 @@ export interface Finding {
   readonly next?: string;
 }
 
+export interface ExaminedRoot {
+  readonly path: string;
+  /** Who named it. */
+  readonly source: string;
+}
+
 export interface DoctorOptions {
   readonly disk: Disk;
   readonly clock: Clock;
   readonly chance: Chance;
-  readonly root: ChosenRoot;
+  readonly root: ExaminedRoot;
   readonly loaded: LoadedConfig;
   /** Of this program. */
   readonly version: string;

@@ -2,34 +2,42 @@ import { facts, plainText, resultTable } from '../print.ts';
 import {
   count,
   jsonParameters,
-  parameters,
   rowsOf,
+  textParameters,
+  type Row,
   type VerbCommand,
 } from '../verbs/verb-command.ts';
 
 /** What is asked of the graph, and done to it. */
 export const graphCommands: readonly VerbCommand[] = [
   {
-    verb: 'graph query',
-    words: 'graph query <name>',
+    verb: ([name]) => (name === undefined ? 'queries list' : 'graph query'),
+    words: 'graph query [name] [parameters...]',
     summary:
-      'a named query: sessions, session-tree, tool-calls, files-touched, errors, timeline, token-usage',
+      'a named query: sessions, session-tree, tool-calls, files-touched, errors, timeline, token-usage; without a name, what each takes',
     options: [
       [
         '-p, --parameter <name=value...>',
-        'a parameter of the query, such as session=ID or workspace=NAME',
+        'a parameter of the query, such as session=ID or workspace=NAME; also behind the name',
       ],
     ],
     examples: [
+      'millrace graph query',
       'millrace graph query tool-calls',
-      'millrace graph query session-tree -p session=s1 -p workspace=demo',
+      'millrace graph query session-tree session=s1 workspace=demo',
+      'millrace graph query timeline -p session=s1 -p limit=50',
     ],
-    input: (options, args) => ({ name: args[0], parameters: parameters(options['parameter']) }),
+    input: (options, [name, ...pairs]) => {
+      if (name === undefined) return {};
+      const named = (options['parameter'] ?? []) as readonly string[];
+      return { name, parameters: textParameters([...named, ...pairs]) };
+    },
     render: (answer) => {
+      if (answer['queries'] !== undefined) return queryList(answer['queries'] as readonly Row[]);
       const rows = (answer['rows'] ?? []) as readonly (readonly unknown[])[];
-      return rows.length === 0
-        ? 'no rows'
-        : resultTable((answer['columns'] ?? []) as readonly string[], rows);
+      if (rows.length === 0) return 'no rows';
+      const text = resultTable((answer['columns'] ?? []) as readonly string[], rows);
+      return answer['has_more'] === true ? `${text}\nmore rows: give a higher limit=N` : text;
     },
   },
   {
@@ -106,3 +114,17 @@ export const graphCommands: readonly VerbCommand[] = [
     render: (answer) => facts(answer),
   },
 ];
+
+/** Each query with what it takes; those that must be given first. */
+function queryList(queries: readonly Row[]): string {
+  const rows = queries.map(({ name, tells, parameters }) => {
+    const { properties = {}, required = [] } = parameters as {
+      readonly properties?: Row;
+      readonly required?: readonly string[];
+    };
+    const others = Object.keys(properties).filter((one) => !required.includes(one));
+    const given = [...required.map((one) => `${one}=…`), ...others.map((one) => `[${one}=…]`)];
+    return { query: name, parameters: given.join(' '), tells };
+  });
+  return rowsOf({ rows }, 'rows', ['query', 'parameters', 'tells']);
+}

@@ -180,7 +180,7 @@ class FilePost {
     this.#takeAnswer(batch, await sendBatch(this.#client, bodies, this.#options));
     const of = this.#size > 0 ? ` of ${formatBytes(this.#size)}` : '';
     this.#options.printer.progress(
-      `  ${basename(this.#path)}: ${lines} lines, ${formatBytes(bytes)}${of}`,
+      `  ${basename(this.#path)}: ${lines === 1 ? '1 line' : `${lines} lines`}, ${formatBytes(bytes)}${of}`,
     );
   }
 

@@ -160,11 +160,48 @@ export async function followJob(
     await clock.sleep(pollMs);
     job = await lookAgain(context, id);
   }
-  printer.out(isJson ? json({ ...answer, job }) : facts(job));
+  const now = job['state'] === 'done' ? await becameOf(context, job) : undefined;
+  printer.out(isJson ? json({ ...answer, job, now }) : facts(job));
+  if (!isJson && now !== undefined) {
+    printer.out(`of those that were requeued: ${tellCounts(now)}`);
+    if ((now['dead'] ?? 0) > 0)
+      printer.err('Next: millrace dead groups (their cause is not mended yet)');
+  }
   const refused = (job['counts'] as Row)['refused'];
   if (!isJson && typeof refused === 'number' && refused > 0)
     printer.err(`Next: millrace jobs show ${plainText(id)} --results --result refused`);
   return typeof refused === 'number' && refused > 0 ? exitCodes.refused : exitCodes.done;
+}
+
+/** Letters of a job whose end is looked at: an operator wants to know whether the cause is mended, not to count. */
+const lookedAtMost = 1000;
+const looksMost = 10;
+
+/** How many of the new records are applied, dead again or still pending by now; nothing where no letter was requeued. */
+async function becameOf(
+  { client, clock }: CommandContext,
+  job: Row,
+): Promise<Readonly<Record<string, number>> | undefined> {
+  if (job['kind'] !== 'requeue' || (job['counts'] as Row)['requeued'] === undefined)
+    return undefined;
+  const input = { id: job['id'], result: 'requeued', limit: lookedAtMost };
+  for (let look = 1; ; look += 1) {
+    const { results } = (await client().call(await findRoute('jobs results'), input)) as {
+      readonly results: readonly { readonly now: string | null }[];
+    };
+    const counts: Record<string, number> = {};
+    for (const { now } of results) if (now !== null) counts[now] = (counts[now] ?? 0) + 1;
+    if (counts['pending'] === undefined || look === looksMost) return counts;
+    await clock.sleep(pollMs);
+  }
+}
+
+function tellCounts(counts: Readonly<Record<string, number>>): string {
+  const words = { applied: 'applied', dead: 'dead again', pending: 'pending still' };
+  const told = Object.entries(words)
+    .filter(([state]) => counts[state] !== undefined)
+    .map(([state, word]) => `${counts[state]} ${word}`);
+  return told.length === 0 ? 'nothing is known any more' : told.join(', ');
 }
 
 function addEdit(dead: Command, run: Runner): void {

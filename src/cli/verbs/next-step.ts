@@ -14,13 +14,13 @@ const commands: Readonly<Record<string, string>> = {
   EDIT_REFUSED: 'millrace dead edit ID --print',
   SELECTION_CHANGED: 'millrace dead list',
   JOB_UNKNOWN: 'millrace jobs list',
-  QUERY_INVALID: 'millrace graph query --help',
-  QUERY_UNKNOWN: 'millrace graph query --help',
+  QUERY_INVALID: 'millrace graph query',
+  QUERY_UNKNOWN: 'millrace graph query',
   SESSION_PENDING: 'millrace wait',
   SESSION_QUARANTINED: 'millrace quarantine list',
   GRAPH_UNAVAILABLE: 'millrace status',
   WAIT_TIMED_OUT: 'millrace status',
-  CONFIG_INVALID: 'millrace serve --help',
+  CONFIG_INVALID: 'millrace config show (what may be set), millrace config check (after a change)',
 };
 
 /** `Next: …`, or undefined where there is nothing better to say than the message. */

@@ -57,14 +57,14 @@ export function pageInput(options: Row): Record<string, unknown> {
   };
 }
 
-export function parameters(pairs: unknown): Record<string, unknown> {
+/** `NAME=VALUE` pairs, values as they are: an id may consist of digits. */
+export function textParameters(pairs: unknown): Record<string, string> {
   const list = (pairs ?? []) as readonly string[];
   return Object.fromEntries(
     list.map((pair) => {
       const at = pair.indexOf('=');
       if (at < 1) throw usage({ problem: `"${pair}" is not NAME=VALUE` });
-      const text = pair.slice(at + 1);
-      return [pair.slice(0, at), /^\d+$/.test(text) ? Number(text) : text];
+      return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
 }
@@ -72,12 +72,12 @@ export function parameters(pairs: unknown): Record<string, unknown> {
 /** Values that are JSON are taken as such: `-p ids=["a","b"]`. */
 export function jsonParameters(pairs: unknown): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(parameters(pairs)).map(([name, value]) => [name, jsonOrText(value)]),
+    Object.entries(textParameters(pairs)).map(([name, value]) => [name, jsonOrText(value)]),
   );
 }
 
-function jsonOrText(value: unknown): unknown {
-  if (typeof value !== 'string' || !/^(?:[[{"-]|true$|false$|null$|\d)/.test(value)) return value;
+function jsonOrText(value: string): unknown {
+  if (!/^(?:[[{"-]|true$|false$|null$|\d)/.test(value)) return value;
   const parsed = parseOrUndefined(value);
   return parsed === undefined ? value : parsed;
 }
