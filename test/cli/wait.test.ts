@@ -44,4 +44,15 @@ describe('millrace wait', () => {
     expect(await runLine('wait', '--timeout', '10min', '--url', url)).toMatchObject({ code: 0 });
     expect(asked).toEqual([30_000, 30_000, 30_000]);
   });
+
+  it('ends with 1 where records stand still, and sends to the status', async () => {
+    server = createServer((_request, response) => {
+      response.end('{"idle":false,"waited_ms":1,"halted":{"sessions":2,"pending":7}}');
+    });
+    await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const ran = await runLine('wait', '--url', `http://127.0.0.1:${port}`);
+    expect(ran).toMatchObject({ code: 1, err: 'Next: millrace status' });
+    expect(ran.out).toContain('7 records wait in 2 sessions that stand still');
+  });
 });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Drain } from '#drain';
 import { verbs } from '#ops';
 import { note, notes } from '../drain/drain-fixture.ts';
 import { testKey, testRecord } from '../support/queue-fixtures.ts';
@@ -85,6 +86,20 @@ describe('wait', () => {
     await post(...notes('a', 20));
     expect(await call('wait', { until: 'idle' })).toMatchObject({ idle: true });
     expect(await call('status')).toMatchObject({ pending: 0, applied: 20 });
+  });
+
+  it('says so where what is pending stands still, instead of calling it done', async () => {
+    const status = { mismatchedKeys: 1, workers: {}, waitingKeys: 0, groupsInFlight: 0 };
+    const drain = { idle: () => Promise.resolve(), status: () => ({ ...status, trouble: [] }) };
+    const fixture = await openHere({
+      isStarted: false,
+      context: { drain: drain as unknown as Drain },
+    });
+    await fixture.post(...notes('a', 3));
+    expect(await fixture.call('wait')).toMatchObject({
+      idle: false,
+      halted: { sessions: 1, pending: 3 },
+    });
   });
 
   it('gives up at its time-out with what may pass (D29)', async () => {

@@ -13,10 +13,32 @@ const sliceMsMax = 30_000;
 export function addWaitCommand(program: Command, run: Runner): void {
   const command = program
     .command('wait')
-    .description('wait until all accepted events are in the graph or in the dead letters')
+    .description(
+      'wait until all accepted events are in the graph or in the dead letters; 1 where some stand still until somebody acts',
+    )
     .option('--timeout <duration>', 'give up with exit code 75 after this time', '10min');
   withExamples(withDaemonOptions(command), 'millrace wait', 'millrace wait --timeout 30s --json');
   run(command, (context, options) => wait(context, String(options['timeout'])));
+}
+
+interface WaitAnswer {
+  readonly halted?: { readonly sessions: number; readonly pending: number };
+}
+
+/** Records for which nobody need wait are a finding: whoever goes on would take them for applied. */
+function tell({ printer, isJson }: CommandContext, answer: WaitAnswer): number {
+  const { halted } = answer;
+  if (isJson) printer.out(JSON.stringify(answer, null, 2));
+  else if (halted === undefined) printer.out('idle');
+  else {
+    const records = halted.pending === 1 ? '1 record waits' : `${halted.pending} records wait`;
+    const sessions = halted.sessions === 1 ? '1 session' : `${halted.sessions} sessions`;
+    printer.out(
+      `${records} in ${sessions} that stand still until somebody acts, nothing else does`,
+    );
+    printer.err('Next: millrace status');
+  }
+  return halted === undefined ? exitCodes.done : exitCodes.refused;
 }
 
 async function wait(context: CommandContext, timeout: string): Promise<number> {
@@ -30,9 +52,7 @@ async function wait(context: CommandContext, timeout: string): Promise<number> {
     const leftMs = Math.max(1, Math.round(deadline - context.clock.monotonic()));
     const slice = { until: 'idle', timeout: Math.min(leftMs, sliceMsMax) };
     try {
-      const answer = await client.call(route, slice);
-      context.printer.out(context.isJson ? JSON.stringify(answer, null, 2) : 'idle');
-      return exitCodes.done;
+      return tell(context, (await client.call(route, slice)) as WaitAnswer);
     } catch (error) {
       // The slice is over, the wait may not be; at its end the error says how much is pending, with exit code 75.
       if (!isMillraceError(error) || error.code !== 'WAIT_TIMED_OUT') throw error;

@@ -4,12 +4,7 @@ import { keepingCommands } from './keeping-table.ts';
 import { facts, plainText } from '../print.ts';
 import { count, pageInput, paging, rowsOf, type VerbCommand } from './verb-command.ts';
 import { quarantineCommands } from './quarantine-table.ts';
-
-/** What the answer holds for the predecessor's clients alone is the same told twice to people; `--json` keeps it. */
-function withoutPredecessors(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const twice = ['server_version', 'active_sessions', 'neo4j_connected', 'metrics'];
-  return Object.fromEntries(Object.entries(answer).filter(([name]) => !twice.includes(name)));
-}
+import { statusText } from './status-text.ts';
 
 const statusCommands: readonly VerbCommand[] = [
   {
@@ -18,7 +13,7 @@ const statusCommands: readonly VerbCommand[] = [
     summary:
       'the books of the daemon: accepted, applied, pending, dead, residual, and what is degraded',
     examples: ['millrace status', 'millrace status --json'],
-    render: (answer) => facts(withoutPredecessors(answer)),
+    render: statusText,
   },
   {
     verb: 'sessions list',

@@ -141,9 +141,13 @@ async function rebuild(
 }
 
 function haltMismatched(engine: Engine, worker: Worker, reason: string): RunEnd {
+  // The fault of a whole graph says itself what to do.
+  const advice = reason.includes('graph adopt')
+    ? ''
+    : '; start with the graph that belongs to this root, or see "millrace graph adopt"';
   engine.troubles.raise(worker.cause, {
     code: graphMismatch.code,
-    message: `${worker.key} is not drained: ${reason}; start with the graph that belongs to this root, or see "graph adopt"`,
+    message: `${worker.key} is not drained: ${reason}${advice}`,
   });
   return halt(worker, 'mismatched', reason);
 }

@@ -212,7 +212,8 @@ const timeoutMsMax = 600_000;
 
 export const waitVerb: Verb = defineVerb({
   name: 'wait',
-  summary: 'answers once everything accepted is applied or dead',
+  summary:
+    'answers once everything accepted is applied or dead, or stands still until somebody acts',
   effect: 'read',
   scope: 'ingest:read',
   input: Type.Object(
@@ -224,7 +225,12 @@ export const waitVerb: Verb = defineVerb({
     },
     { additionalProperties: false },
   ),
-  output: Type.Object({ idle: Type.Literal(true), waited_ms: Type.Integer() }),
+  output: Type.Object({
+    /** False: records of halted sessions are pending, for which nobody need wait. */
+    idle: Type.Boolean(),
+    waited_ms: Type.Integer(),
+    halted: Type.Optional(Type.Object({ sessions: Type.Integer(), pending: Type.Integer() })),
+  }),
   http: { method: 'GET', path: '/v1/wait' },
   async run(context, input, caller) {
     const timeoutMs = input.timeout ?? timeoutMsDefault;
@@ -246,7 +252,15 @@ export const waitVerb: Verb = defineVerb({
     } finally {
       timer.cancel();
     }
-    return { idle: true as const, waited_ms: Math.round(context.clock.monotonic() - began) };
+    const waited = Math.round(context.clock.monotonic() - began);
+    const { pending, quarantinedKeys } = context.ledger.totals();
+    const sessions = quarantinedKeys + context.drain.status().mismatchedKeys;
+    const isHalted = sessions > 0 && pending > 0;
+    return {
+      idle: !isHalted,
+      waited_ms: waited,
+      ...(isHalted ? { halted: { sessions, pending } } : {}),
+    };
   },
 });
 
