@@ -8,9 +8,9 @@ const checkpointSegments = 2;
 /** How often the journal's growth and the waiting ids are looked at, and how much less often while that fails. */
 const watchMs = 250;
 const watchMsMax = 8_000;
-/** Ids wait for the index for so many looks, a second, unless they are many: with each batch goes one entry per session, with 1000 busy ones every second put. */
-const indexLooks = 4;
-const idsCrowded = 4_000;
+/** Ids wait for the index for so many looks, two seconds, unless they are many: the more of a session go together, the less each costs. */
+const indexLooks = 8;
+const idsCrowded = 16_000;
 
 /** Looks now and then whether the journal has grown enough for a checkpoint, and whether ids wait for the index, or logs to be compacted. One checkpoint at a time. */
 export class Upkeep {

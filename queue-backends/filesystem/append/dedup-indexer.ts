@@ -4,10 +4,16 @@ import type { DedupEntry, StateStore, StateWrite } from '#state';
 import { IdFilters } from './id-filter.ts';
 import type { KeyState } from '../session/key-state.ts';
 
-/** Entries of one transaction: large enough to share its cost, and small enough not to hold the loop for more than 2 ms. */
-const writesMax = 1000;
+/** Entries of one transaction: large enough to share its cost, and small enough not to hold the loop for more than 2 to 3 ms. */
+const writesMax = 500;
 /** Entries in memory while a log or a journal is read again. */
 const waitingMax = 20_000;
+
+interface WaitingId {
+  readonly state: KeyState;
+  readonly id: string;
+  readonly entry: DedupEntry;
+}
 
 /**
  * Carries event ids of durable records into the state store, behind the journal. Until an id is there it is found in the key's own map, and a
@@ -19,7 +25,10 @@ export class DedupIndexer {
   readonly #clock: Clock;
   /** For keys that begin in this life of the process. */
   readonly filters: IdFilters = new IdFilters();
-  #waiting: { readonly state: KeyState; readonly id: string; readonly entry: DedupEntry }[] = [];
+  /** As they came. */
+  #waiting: WaitingId[] = [];
+  /** Of these a transaction takes the first; those of one key stand together. */
+  #grouped: WaitingId[] = [];
   #running: Promise<void> | undefined;
   #trouble: { readonly error: unknown; readonly since: number } | undefined;
 
@@ -45,7 +54,7 @@ export class DedupIndexer {
   }
 
   get waitingCount(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + this.#grouped.length;
   }
 
   /** Why the state store could not be written, while it lasts: the ids are safe in the journal. */
@@ -55,12 +64,12 @@ export class DedupIndexer {
 
   /** For whoever adds many at once: what waits stays below a bound. */
   async drainIfCrowded(): Promise<void> {
-    if (this.#waiting.length > waitingMax) await this.drain();
+    if (this.waitingCount > waitingMax) await this.drain();
   }
 
   /** Resolves when everything added before is visible in the store. */
   async drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#running !== undefined) {
+    while (this.waitingCount > 0 || this.#running !== undefined) {
       this.#running ??= this.#writeSome().finally(() => {
         this.#running = undefined;
       });
@@ -68,8 +77,24 @@ export class DedupIndexer {
     }
   }
 
+  /**
+   * Ids are hashed, so each one of a key lies in a page of its own that has to be copied and written. The more of one key a transaction has, the more of them
+   * share a page: 13 to 24 µs of all threads for an id as they come, 10 to 16 together, and one progress for all of them. Their order stays as it was.
+   */
+  #group(): void {
+    const byKey = new Map<KeyState, WaitingId[]>();
+    for (const waiting of this.#waiting) {
+      const some = byKey.get(waiting.state);
+      if (some === undefined) byKey.set(waiting.state, [waiting]);
+      else some.push(waiting);
+    }
+    this.#waiting = [];
+    this.#grouped = [...byKey.values()].flat();
+  }
+
   async #writeSome(): Promise<void> {
-    const some = this.#waiting.splice(0, writesMax);
+    if (this.#grouped.length === 0) this.#group();
+    const some = this.#grouped.splice(0, writesMax);
     const states = new Set<KeyState>();
     const writes: StateWrite[] = some.map(({ state, id, entry }) => {
       states.add(state);
@@ -83,7 +108,7 @@ export class DedupIndexer {
       await this.#state.write(this.#permit, writes);
       this.#trouble = undefined;
     } catch (error) {
-      this.#waiting = [...some, ...this.#waiting];
+      this.#grouped = [...some, ...this.#grouped];
       this.#trouble = { error, since: this.#trouble?.since ?? this.#clock.now() };
       throw error;
     }
