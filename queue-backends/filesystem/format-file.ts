@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { formatTooNew, messageOf } from '#base';
-import { atomicReplace, makeDurableDirectory } from '#disk';
+import { atomicReplace, makeDurableDirectory, type Disk } from '#disk';
 import type { RestoredFrom } from '#queue';
 import type { FilesystemQueueOptions } from './engine.ts';
 import { queueForeign } from './errors.ts';
@@ -56,6 +56,20 @@ export async function bindFormat(
   const format: FormatFile = { ...kept, graph_id: graphId };
   await atomicReplace(disk, path, formatBytes(format), names);
   return format;
+}
+
+/** Which graph a queue folder belongs to, and whether it was restored and not started since; undefined where it does not say. Errors: as parseFormat. */
+export async function readQueueBond(
+  disk: Disk,
+  directory: string,
+  rootId: string,
+): Promise<
+  { readonly graphId: string | null; readonly restoredFrom: RestoredFrom | null } | undefined
+> {
+  const bytes = await disk.readFile(join(directory, formatName));
+  if (bytes === undefined) return undefined;
+  const format = parseFormat({ directory, rootId }, bytes);
+  return { graphId: format.graph_id, restoredFrom: restoredFromOf(format) };
 }
 
 /** Gives the folder of a restored queue to its new root, with the mark by which its next start adopts the graph. */

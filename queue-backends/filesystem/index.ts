@@ -14,10 +14,16 @@ export type {
   FilesystemQueueOptions,
   StateGap,
 } from './engine.ts';
-export { rebindQueueFolder } from './format-file.ts';
+export { readQueueBond, rebindQueueFolder } from './format-file.ts';
 export type { QueueSnapshot } from './snapshot.ts';
 export { filesystemPlug, type FilesystemQueue, openFilesystemQueue } from './open-queue.ts';
 export { verifyQueue, type VerifyOptions, type VerifySummary } from './verify/verify-queue.ts';
-export type { VerifiedJournal, VerifiedKey, VerifyFinding } from './verify/findings.ts';
+export type {
+  BondedLog,
+  GraphWord,
+  VerifiedJournal,
+  VerifiedKey,
+  VerifyFinding,
+} from './verify/findings.ts';
 export { parseOffset, type ParsedOffset } from './session/parse-offset.ts';
 export { offsetRecords, type OffsetRecord, type OffsetRecords } from './session/offset-record.ts';

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '#base';
+import { openDatabaseAtRest } from '#disk';
 import { classified, timeOf } from './transaction.ts';
 
 /** A deletion that was begun. Texts of JSON. */
@@ -19,6 +20,21 @@ export interface RemovalRows {
   /** Those that were begun and have not ended, oldest first. */
   list(): readonly RemovalRow[];
   end(id: string): void;
+}
+
+/** The `sessions` of deletions that are on their way in a file that is there and that nobody writes. CONTROL_CORRUPT, CONTROL_UNAVAILABLE. */
+export function removalsAtRest(path: string): readonly string[] {
+  return classified(path, () => {
+    const database = openDatabaseAtRest(path);
+    try {
+      const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'removal'";
+      if (database.prepare(table).get() === undefined) return [];
+      const rows = database.prepare('SELECT sessions FROM removal').all();
+      return rows.map(({ sessions }) => String(sessions));
+    } finally {
+      database.close();
+    }
+  });
 }
 
 export function removalsOver(database: DatabaseSync, path: string, clock: Clock): RemovalRows {

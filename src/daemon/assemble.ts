@@ -16,6 +16,7 @@ import {
   openCopySource,
   openCopyTarget,
   openEmbeddedGraph,
+  openRowsAtRest,
   type GraphCheck,
   type GraphDamage,
   type GraphSnapshot,
@@ -39,6 +40,7 @@ import {
 import {
   filesystemPlug,
   parseOffset,
+  readQueueBond as readBond,
   rebindQueueFolder,
   type FilesystemQueue,
   verifyQueue,
@@ -48,7 +50,7 @@ import type { BoundRoot, LeftVerdict, LeftVerdicts } from '#roots';
 import { openGuardedState, type GuardedState, type LmdbState, type StateLoss } from '#state';
 import { noteChangedStores } from './boot/changed-stores.ts';
 import type { Closers } from './boot/closers.ts';
-import { keepMetGraph, neo4jSettings, readMetGraph } from './neo4j-settings.ts';
+import { keepMetGraph, metGraphPath, neo4jSettings, readMetGraph } from './neo4j-settings.ts';
 import { compactionSettings, graphWalBytes, queueSettings } from './settings.ts';
 
 /** The stores of a root, open and recovered. */
@@ -243,7 +245,7 @@ async function openGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
 /** A server that does not answer is no reason not to start, once its graph has been met: events are taken, and wait in the queue. */
 async function openServerGraph(needs: StoreNeeds): Promise<OpenedGraphStore> {
   const { config, root, permit, disk, names, clock, chance } = needs;
-  const metPath = join(root.layout.graph, 'neo4j.json');
+  const metPath = metGraphPath(root.layout);
   const { openNeo4jGraph } = await neo4jStore();
   const graph = await openNeo4jGraph({
     ...(await neo4jSettings(config, disk)),
@@ -357,6 +359,15 @@ export const rebindQueue: typeof rebindQueueFolder = rebindQueueFolder;
 
 /** The offline look at a root's queue (ING-921). */
 export const verifyQueueFolder: typeof verifyQueue = verifyQueue;
+export const readQueueBond: typeof readBond = readBond;
 /** The one reader of offset records of every version (ING-213). */
 export const parseOffsetRecord: typeof parseOffset = parseOffset;
-export type { VerifiedKey, VerifyFinding, VerifySummary } from '#queue-backends/filesystem';
+export type {
+  BondedLog,
+  GraphWord,
+  VerifiedKey,
+  VerifyFinding,
+  VerifySummary,
+} from '#queue-backends/filesystem';
+/** What the graph of a root at rest says of its sessions. */
+export const openGraphRows: typeof openRowsAtRest = openRowsAtRest;

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { isJsonObject, JsonInvalid, parseJson } from '#base';
 import { configInvalid, type Config } from '#config';
 import { atomicReplace, type Disk, type StagingNames } from '#disk';
+import type { RootLayout } from '#roots';
 
 /** Where the server is, and how we show who we are. The password goes to the driver and nowhere else. */
 export interface Neo4jSettings {
@@ -36,6 +38,10 @@ async function readPassword(disk: Disk, path: string): Promise<string> {
 export interface MetGraph {
   readonly graphId: string;
   readonly spillBytes: number;
+}
+
+export function metGraphPath({ graph }: Pick<RootLayout, 'graph'>): string {
+  return join(graph, 'neo4j.json');
 }
 
 export async function readMetGraph(disk: Disk, path: string): Promise<MetGraph | undefined> {

@@ -20,6 +20,7 @@ export * from './remove-tree.ts';
 export * from './real-path.ts';
 export * from './failpoints.ts';
 export * from './lock-file.ts';
+export * from './database-at-rest.ts';
 export * from './who-holds.ts';
 export * from './power-loss.ts';
 export * from './memory-disk.ts';

@@ -14,6 +14,7 @@ export * from './errors.ts';
 export * from './create-drain.ts';
 export * from './arm/adopt-graph.ts';
 export * from './fold/cursor-fold.ts';
+export { compareRow, proveRow, type LogSide, type RowVerdict } from './arm/compare-row.ts';
 export { suspectKeys, type SuspectDependencies } from './arm/suspect-keys.ts';
 export type { AdoptCause, AdoptChange } from './arm/plan-adopt.ts';
 export type { Fold } from './fold/plan-batch.ts';

@@ -11,5 +11,6 @@ export * from './errors.ts';
 export * from './measure-storage.ts';
 export * from './vacuum.ts';
 export * from './session-removal.ts';
+export * from './removals-at-rest.ts';
 export * from './watched-objects.ts';
 export * from './retention/index.ts';

@@ -258,6 +258,7 @@ class Removal implements SessionRemoval {
   }
 }
 
-function sessionsIn(text: string): readonly RemovedSession[] {
+/** What a row of a deletion says. */
+export function sessionsIn(text: string): readonly RemovedSession[] {
   return JSON.parse(text) as readonly RemovedSession[];
 }

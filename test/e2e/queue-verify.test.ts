@@ -1,5 +1,6 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { startDaemon } from '../support/child-daemon.ts';
 import { runJson, runLine } from '../support/command-line.ts';
@@ -56,6 +57,81 @@ async function someLog(root: string): Promise<string> {
   return join(sessions, log);
 }
 
+/** Every file of a root with its bytes, but for the index that SQLite keeps of a log. */
+async function filesOf(root: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const name of (await readdir(root, { recursive: true })).toSorted()) {
+    const path = join(root, name);
+    if (name.endsWith('-shm') || !(await stat(path)).isFile()) continue;
+    found.set(name, (await readFile(path)).toString('base64'));
+  }
+  return found;
+}
+
+/** Codes of the whole and of the sessions. */
+async function codesOf(root: string): Promise<readonly string[]> {
+  const told = await runLine('queue', 'verify', '--root', root, '--json');
+  const { root_findings: ofRoot, keys } = JSON.parse(told.out) as Verified;
+  const all = [...ofRoot, ...keys.flatMap(({ findings }) => findings)] as { code: string }[];
+  const codes = all.map(({ code }) => code).filter((code) => code.startsWith('graph'));
+  expect(told.code).toBe(codes.some((code) => code !== 'graph_uncompared') ? 1 : 0);
+  return codes;
+}
+
+const harms: readonly (readonly [what: string, sql: string, codes: readonly string[]])[] = [
+  ['lost a row', 'DELETE FROM applied_row WHERE key = $key', ['graph_differs']],
+  [
+    'has another record',
+    "UPDATE applied_row SET sha256 = 'f' || substr(sha256, 2, 62) || 'z' WHERE key = $key",
+    ['graph_differs'],
+  ],
+  [
+    'holds more than the log',
+    "UPDATE applied_row SET position = substr(position, 1, 9) || 'ff' || substr(position, 12) WHERE key = $key",
+    ['graph_differs'],
+  ],
+  [
+    'holds less than a commit relied on',
+    "UPDATE applied_row SET position = substr(position, 1, 9) || '00000000000001' || substr(position, 24) WHERE key = $key",
+    ['graph_differs'],
+  ],
+  [
+    'belongs to another root',
+    "UPDATE applied_row SET root_id = 'SR-other' WHERE key = $key",
+    ['graph_differs'],
+  ],
+  [
+    'is another one',
+    "UPDATE meta SET value = 'x' WHERE name = 'graph_id' AND $key <> ''",
+    ['graph_other'],
+  ],
+];
+
+/** On copies of its database, each put in its place and taken away again. */
+async function findsWhatIsWrongWithTheGraph(root: string): Promise<void> {
+  const path = join(root, 'graph', 'graph.db');
+  const kept = join(root, '..', `${root.split('/').at(-1)}-graph.db`);
+  await rename(path, kept);
+  try {
+    expect(await codesOf(root)).toEqual(['graph_missing']);
+    await writeFile(path, Buffer.alloc(8192, 0xa5));
+    expect(await codesOf(root)).toEqual(['graph_damaged']);
+    for (const [what, sql, codes] of harms) {
+      await cp(kept, path);
+      const database = new DatabaseSync(path);
+      const row = database.prepare('SELECT key FROM applied_row ORDER BY key').get();
+      expect(database.prepare(sql).run({ $key: String(row?.['key']) }).changes, what).toBe(1);
+      database.close();
+      expect(await codesOf(root), `a graph that ${what}`).toEqual(codes);
+    }
+    await writeFile(join(root, 'graph', 'neo4j.json'), '{}');
+    expect(await codesOf(root)).toEqual(['graph_uncompared']);
+    await rm(join(root, 'graph', 'neo4j.json'));
+  } finally {
+    await rename(kept, path);
+  }
+}
+
 describe('millrace queue verify (ING-921, ING-922)', () => {
   it('says of a root of a killed daemon that it is clean, and of one byte that it is not (P10, P7)', () =>
     withKilledRoot(async (root, accepted) => {
@@ -68,6 +144,11 @@ describe('millrace queue verify (ING-921, ING-922)', () => {
       const stopped = await runJson<Verified>('queue', 'verify', '--root', root, '--all');
       expect(stopped).toMatchObject({ ok: true, records: accepted, sessions: clean.sessions });
       expect(stopped.keys).toHaveLength(clean.sessions);
+      const before = await filesOf(root);
+      expect(await codesOf(root)).toEqual([]);
+      expect(await filesOf(root)).toEqual(before);
+      await findsWhatIsWrongWithTheGraph(root);
+      expect(await filesOf(root)).toEqual(before);
       const path = await someLog(root);
       const bytes = await readFile(path);
       bytes[20] = (bytes[20] ?? 0) ^ 0x01;

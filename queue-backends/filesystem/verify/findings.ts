@@ -1,4 +1,5 @@
-import type { Key } from '#record';
+import type { AppliedMark } from '#queue';
+import type { Key, Position } from '#record';
 
 /** What `queue verify` may find, by machine-readable code (ING-921); docs/operations.md has a row for each. */
 export type FindingCode =
@@ -28,6 +29,11 @@ export type FindingCode =
   | 'dead_unreadable'
   | 'dead_digest'
   | 'quarantined'
+  | 'graph_differs'
+  | 'graph_missing'
+  | 'graph_other'
+  | 'graph_damaged'
+  | 'graph_uncompared'
   | 'finalise_unfinished'
   | 'staging_leftover'
   | 'evidence_kept'
@@ -46,6 +52,22 @@ export interface VerifyFinding {
   readonly from?: number;
   readonly to?: number;
 }
+
+/** What a session's files say of the graph: the last record that a commit relied on, and where the log ends. */
+export interface BondedLog {
+  readonly key: Key;
+  readonly mark: AppliedMark | null;
+  readonly end: Position;
+}
+
+/**
+ * What the graph says of it: in words what is wrong, or the digest that the record at a position must have; undefined where both agree, or where nothing can
+ * be said.
+ */
+export type GraphWord =
+  | { readonly kind: 'wrong'; readonly message: string }
+  | { readonly kind: 'prove'; readonly at: Position; readonly sha256: string }
+  | undefined;
 
 /** One session folder, as far as it can be told. Offsets are logical bytes of the epoch. */
 export interface VerifiedKey {

@@ -35,8 +35,6 @@ const passing: ReadonlySet<FindingCode> = new Set<FindingCode>([
   'generation_missing',
   'dead_ahead',
   'count_differs',
-  'staging_leftover',
-  'finalise_unfinished',
   'journal_behind',
 ]);
 
@@ -214,6 +212,7 @@ function judgeGenerations(
         'orphan_generation',
         logs.includes(other) ? logName(other) : generationName(other),
         `the offset record names generation ${gen}; the next start takes it away`,
+        { isNote: true },
       );
 }
 
@@ -299,7 +298,7 @@ function judgeRest(folder: FolderFacts, record: OffsetRecord | undefined, add: A
   if (record?.state === 'finalizing')
     add('finalise_unfinished', offsetRecordName, 'the next start completes it', { isNote: true });
   for (const { target, pid } of staging)
-    add('staging_leftover', target, `a write of process ${pid} that did not end`);
+    add('staging_leftover', target, `a write of process ${pid} that did not end`, { isNote: true });
   for (const name of evidence) add('evidence_kept', name, 'kept for you', { isNote: true });
   for (const name of unknown) add('file_unknown', name, 'no file of a session');
 }

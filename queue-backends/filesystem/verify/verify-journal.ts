@@ -66,7 +66,7 @@ async function strayFindings(
     } else if (/\.(corrupt|torn)\.bin$/.test(name))
       add('evidence_kept', name, 'bytes that a recovery passed over or cut off', true);
     else if (parseStagingName(name) !== undefined)
-      add('staging_leftover', name, 'staging of a write that did not end', isLive);
+      add('staging_leftover', name, 'staging of a write that did not end', true);
     else add('file_unknown', name, 'no file of a journal');
   }
   return findings;

@@ -5,7 +5,15 @@ import type { Disk } from '#disk';
 import { type Key, parseKey } from '#record';
 import { queueForeign } from '../errors.ts';
 import { parseFormat } from '../format-file.ts';
-import type { JournalFacts, VerifiedJournal, VerifiedKey, VerifyFinding } from './findings.ts';
+import { askGraph } from './ask-graph.ts';
+import type {
+  BondedLog,
+  GraphWord,
+  JournalFacts,
+  VerifiedJournal,
+  VerifiedKey,
+  VerifyFinding,
+} from './findings.ts';
 import { judgeKey } from './judge-key.ts';
 import { readFolder } from './read-folder.ts';
 import { type ReadJournal, verifyJournal } from './verify-journal.ts';
@@ -23,6 +31,8 @@ export interface VerifyOptions {
   /** Of the folder as a whole. */
   readonly onFinding: (finding: VerifyFinding) => void;
   readonly onProgress: (seen: { readonly keys: number; readonly records: number }) => void;
+  /** Compares a session with its graph; without it nothing is compared. */
+  readonly askGraph?: ((log: BondedLog) => GraphWord) | undefined;
 }
 
 export interface VerifySummary {
@@ -144,15 +154,21 @@ async function verifyKey(
 
 /** Beside a running daemon a folder may change between two of our reads: what is found only once counts for nothing. */
 async function lookAt(
-  { disk, directory, clock, isLive }: VerifyOptions,
+  options: VerifyOptions,
   { journal, keys }: ReadJournal,
   place: { readonly shard: string; readonly key: Key },
 ): Promise<VerifiedKey> {
+  const { disk, directory, clock, isLive } = options;
   const facts = keys.get(place.key);
   for (let look = 1; ; look += 1) {
     const folder = await readFolder(disk, join(directory, 'sessions'), place, facts);
     const verified = judgeKey(folder, { journal, facts, isLive });
     const isClean = verified.findings.every(({ level }) => level === 'note');
+    if (isClean && options.askGraph !== undefined) {
+      const told = { facts, end: verified.end };
+      const differing = await askGraph(options, folder, told, options.askGraph);
+      return { ...verified, findings: [...verified.findings, ...differing] };
+    }
     if (isClean || !isLive || look >= looksMax) return verified;
     await clock.sleep(betweenLooksMs);
   }

@@ -13,7 +13,7 @@ export function addQueueCommands(queue: Command, run: Runner): void {
   const verify = queue
     .command('verify')
     .description(
-      'read the whole queue of a root and tell what is wrong; changes nothing, 1 on findings',
+      'read the whole queue of a root, compare it with its graph, and tell what is wrong; changes nothing, 1 on findings',
     )
     .option(...rootOption)
     .option('--all', 'tell every session, also those without findings')

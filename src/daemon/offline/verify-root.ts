@@ -15,6 +15,7 @@ import {
   type VerifySummary,
 } from '../assemble.ts';
 import { verifyImpossible } from '../errors.ts';
+import { openGraphAtRest } from './graph-at-rest.ts';
 
 export interface VerifyRootOptions {
   readonly root: ChosenRoot;
@@ -62,15 +63,22 @@ async function verify(options: VerifyRootOptions): Promise<RootVerified> {
   const { onKey, onFinding, onProgress } = options;
   const rootId = marker.storageRootId;
   const directory = layout.queue;
-  const summary = await verifyQueueFolder({
-    disk,
-    clock,
-    directory,
-    rootId,
-    isLive,
-    onKey,
-    onFinding,
-    onProgress,
-  });
-  return { root: root.path, rootId, isLive, ...summary };
+  // A daemon that serves it compares by itself, and its graph moves.
+  const graph = isLive ? undefined : await openGraphAtRest({ disk, layout, rootId, onFinding });
+  try {
+    const summary = await verifyQueueFolder({
+      disk,
+      clock,
+      directory,
+      rootId,
+      isLive,
+      onKey,
+      onFinding,
+      onProgress,
+      askGraph: graph?.ask,
+    });
+    return { root: root.path, rootId, isLive, ...summary };
+  } finally {
+    graph?.close();
+  }
 }

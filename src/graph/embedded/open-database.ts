@@ -59,6 +59,17 @@ export function openForReading(start: ThreadStart): {
   );
 }
 
+/** The same for a file that nobody writes. */
+export function openAtRest(
+  path: string,
+  open: () => DatabaseSync,
+): { readonly database: DatabaseSync; readonly opened: Opened } {
+  return opening(open, path, (database) => {
+    checkForm(database, path);
+    return readOpened(database, { path });
+  });
+}
+
 function opening(
   open: () => DatabaseSync,
   path: string,

@@ -3,6 +3,7 @@ import {
   verifyQueue,
   type VerifiedKey,
   type VerifyFinding,
+  type VerifyOptions,
   type VerifySummary,
 } from '#queue-backends/filesystem';
 import { append, drain, numbered } from '../../contract/queue/steps.ts';
@@ -19,7 +20,11 @@ export interface Verified {
   readonly notes: readonly string[];
 }
 
-export async function verify(disk: Disk, isLive = false): Promise<Verified> {
+export async function verify(
+  disk: Disk,
+  isLive = false,
+  askGraph?: VerifyOptions['askGraph'],
+): Promise<Verified> {
   const keys: VerifiedKey[] = [];
   const ofRoot: VerifyFinding[] = [];
   const summary = await verifyQueue({
@@ -28,6 +33,7 @@ export async function verify(disk: Disk, isLive = false): Promise<Verified> {
     directory: queueDirectory,
     rootId: 'SR-test',
     isLive,
+    askGraph,
     onKey: (key) => void keys.push(key),
     onFinding: (finding) => void ofRoot.push(finding),
     onProgress: () => undefined,

@@ -104,16 +104,6 @@ const damages: readonly (readonly [name: string, codes: readonly string[], damag
     (place) => edit(place.disk, generation, (bytes) => flipAt(bytes, '"base"')),
   ],
   [
-    'a log of a generation that the record does not name (C14, C29)',
-    ['orphan_generation'],
-    (place) => make(place.disk, `${folderOf()}/log.000001.jsonl`, ''),
-  ],
-  [
-    'staging of a write that did not end (ING-232)',
-    ['staging_leftover'],
-    (place) => make(place.disk, `${record}.99-00112233aabbccdd-1.tmp`, 'half'),
-  ],
-  [
     'a quarantine marker (ING-410)',
     ['quarantined'],
     (place) =>
@@ -227,6 +217,31 @@ describe('queue verify (ING-921)', () => {
       const found = await verify(place.disk);
       expect(found.codes).toEqual(codes);
       expect(await snapshot(place.disk, queueDirectory)).toEqual(before);
+    }),
+  );
+
+  it.each([
+    [
+      'a log of a generation that the record does not name (C14, C29)',
+      'orphan_generation',
+      `${folderOf()}/log.000001.jsonl`,
+    ],
+    [
+      'staging of a write that did not end (ING-232)',
+      'staging_leftover',
+      `${record}.99-00112233aabbccdd-1.tmp`,
+    ],
+    [
+      'staging beside the journal (ING-232)',
+      'staging_leftover',
+      `${queueDirectory}/journal/x.json.99-00112233aabbccdd-1.tmp`,
+    ],
+  ])('tells %s as a note: the next start takes it away', (_name, code, path) =>
+    withPlace(async (place) => {
+      await filled(place);
+      await make(place.disk, path, 'half');
+      const { codes, notes } = await verify(place.disk);
+      expect([codes, notes]).toEqual([[], [code]]);
     }),
   );
 
