@@ -93,10 +93,15 @@ export function without(object: JsonObject, ...names: readonly string[]): JsonOb
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
+/** What is remembered under a client's key: `constructor` and `__proto__` are keys like any other. */
+export function recall<T>(map: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
 /** Keeps a map of a translator's state bounded: the oldest entry goes first. */
 export function remember<T>(map: Record<string, T>, key: string, value: T, most: number): void {
   delete map[key];
-  map[key] = value;
+  Object.defineProperty(map, key, { value, enumerable: true, writable: true, configurable: true });
   for (const oldest of Object.keys(map)) {
     if (Object.keys(map).length <= most) return;
     delete map[oldest];

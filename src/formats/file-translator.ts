@@ -1,4 +1,11 @@
-import { isJsonObject, JsonInvalid, parseJson, type JsonObject } from '#base';
+import {
+  isJsonObject,
+  isMillraceError,
+  JsonInvalid,
+  messageOf,
+  parseJson,
+  type JsonObject,
+} from '#base';
 import { isTimestamp } from '#record';
 import { translateLine } from './amplifier/translate-line.ts';
 import { newClaudeState, type ClaudeState } from './claude-code/state.ts';
@@ -95,11 +102,15 @@ class RowTranslator implements FileTranslator {
     const format = this.#forced ?? recognise(object, this.#state.format);
     if (format === undefined) return [{ ...nothing(source), reject: noFormat }];
     this.#state.format = format;
-    if (format === 'amplifier') return [this.#amplifier(source, bytes)];
-    if (format === 'claude-hooks') return [this.#hook(source, object)];
-    if (format === 'otlp' || format === 'cloudevents')
-      return [this.#ofService(source, object, format)];
-    return this.#row({ source, object, text, format });
+    if (format === 'claude-code' || format === 'codex')
+      return this.#row({ source, object, text, format });
+    return [
+      readable(source, () => {
+        if (format === 'amplifier') return this.#amplifier(source, bytes);
+        if (format === 'claude-hooks') return this.#hook(source, object);
+        return this.#ofService(source, object, format);
+      }),
+    ];
   }
 
   end(): readonly LineOutcome[] {
@@ -145,7 +156,7 @@ class RowTranslator implements FileTranslator {
   #row(row: Held): readonly LineOutcome[] {
     const time = ownTime(row);
     if (this.#isTimeKnown(row, time) && this.#isSessionKnown(row))
-      return [...this.#release(time), this.#send(row, time)];
+      return [...this.#release(time), readable(row.source, () => this.#send(row, time))];
     this.#held.push(row);
     this.#heldBytes += row.source.bytes.length;
     const isFull = this.#held.length >= heldLinesMax || this.#heldBytes >= heldBytesMax;
@@ -172,7 +183,9 @@ class RowTranslator implements FileTranslator {
     this.#heldBytes = 0;
     return held.map((row) => {
       const isFirst = this.#clockOf(row.format).lastUs === undefined;
-      return this.#send(row, ownTime(row) ?? (isFirst ? time : undefined));
+      return readable(row.source, () =>
+        this.#send(row, ownTime(row) ?? (isFirst ? time : undefined)),
+      );
     });
   }
 
@@ -204,6 +217,17 @@ const noFormat = {
   code: 'EVENT_INVALID',
   message: `the line is of no format that millrace knows (${formatNames.join(', ')})`,
 } as const;
+
+/** A line that a defect of ours keeps from being read is refused like any other that cannot be: the rest of the file goes in. */
+function readable(source: SourceLine, read: () => LineOutcome): LineOutcome {
+  try {
+    return read();
+  } catch (error) {
+    if (isMillraceError(error)) throw error;
+    const message = `the line cannot be read (${messageOf(error)}): this is a bug, report it`;
+    return { ...nothing(source), reject: { kind: 'reject', code: 'EVENT_INVALID', message } };
+  }
+}
 
 function outcome(
   source: SourceLine,

@@ -82,7 +82,9 @@ function translateLog(
   }
   added.push(`"timestamp":${spans.get('ts')}`);
   const event = textOf(object[nameMember]) ?? '';
-  return bodyOf(workspace, event, withMembers(spans.get('data') ?? '{}', added));
+  // A payload that is null is none.
+  const dataText = isJsonObject(object['data']) ? spans.get('data') : undefined;
+  return bodyOf(workspace, event, withMembers(dataText ?? '{}', added));
 }
 
 /** A body of `POST /events`, or a context-intelligence log line, which is one with its time repeated at the top. */

@@ -1,5 +1,5 @@
 import { sha256Hex, type JsonObject, type JsonValue } from '#base';
-import { defined, idPart, remember, shortHash, type EventDraft } from '../event-draft.ts';
+import { defined, type EventDraft, idPart, recall, remember, shortHash } from '../event-draft.ts';
 import type { ClaudeRow } from './read-row.ts';
 import { newStream, streamsMax, type ClaudeState, type StreamState } from './state.ts';
 
@@ -49,7 +49,7 @@ export function emit(
 }
 
 export function streamOf(state: ClaudeState, session: string): StreamState {
-  const stream = state.streams[session] ?? newStream();
+  const stream = recall(state.streams, session) ?? newStream();
   remember(state.streams, session, stream, streamsMax);
   return stream;
 }

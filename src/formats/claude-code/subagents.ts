@@ -1,4 +1,4 @@
-import { idPart, remember } from '../event-draft.ts';
+import { idPart, recall, remember } from '../event-draft.ts';
 import { agentSession, claudeIds } from './ids.ts';
 import { messageText, type ClaudeRow } from './read-row.ts';
 import { emit, streamOf, type RowContext } from './row-context.ts';
@@ -17,10 +17,10 @@ export function streamOfRow(row: ClaudeRow, main: string, state: ClaudeState): R
     return { session: agentSession(main, row.agentId), isChainStart: false };
   if (row.parentCall !== undefined) {
     const printed = `${main}-sidechain-${idPart(row.parentCall)}`;
-    return { session: printed, isChainStart: state.streams[printed] === undefined };
+    return { session: printed, isChainStart: recall(state.streams, printed) === undefined };
   }
   if (!row.isSidechain) return { session: main, isChainStart: false };
-  const known = row.parent === undefined ? undefined : state.chains[row.parent];
+  const known = row.parent === undefined ? undefined : recall(state.chains, row.parent);
   const name = row.uuid ?? row.parent ?? 'unknown';
   const session = known ?? `${main}-sidechain-${idPart(name)}`;
   if (row.uuid !== undefined) remember(state.chains, row.uuid, session, chainsMax);

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '#base';
-import { listOf, objectOf, textOf, without } from '../event-draft.ts';
+import { listOf, objectOf, recall, textOf, without } from '../event-draft.ts';
 import { agentSession, claudeIds } from './ids.ts';
 import { emit, envelopeOf, rowId, runOf, type RowContext } from './row-context.ts';
 import type { OpenCall } from './state.ts';
@@ -38,7 +38,7 @@ function resultOf(
     return;
   }
   const { stream } = context;
-  const call = stream.calls[callId];
+  const call = recall(stream.calls, callId);
   delete stream.calls[callId];
   const isError = block['is_error'] === true;
   const told = {

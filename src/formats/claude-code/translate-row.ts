@@ -1,13 +1,14 @@
 import type { JsonObject } from '#base';
 import {
+  type EventDraft,
   objectOf,
   projectOfPath,
   projectSlug,
+  recall,
   shortHash,
   slugOf,
   textOf,
   without,
-  type EventDraft,
 } from '../event-draft.ts';
 import { timeIn } from '../row-clock.ts';
 import type { SourceDefaults } from '../translated.ts';
@@ -36,7 +37,7 @@ export function translateClaudeRow(
   const main = mainSession(row, state, defaults);
   const workspace = workspaceOf(row, state, defaults);
   const { session, isChainStart } = streamOfRow(row, main, state);
-  const isKnown = state.streams[session] !== undefined;
+  const isKnown = recall(state.streams, session) !== undefined;
   const stream = streamOf(state, session);
   const context: RowContext = { row, state, workspace, time, session, stream, events: [] };
   if (!isKnown) begin(context, main);

@@ -1,5 +1,5 @@
 import { JsonInvalid, parseJson, type JsonObject, type JsonValue } from '#base';
-import { listOf, objectOf, remember, slugOf, textOf, without } from '../event-draft.ts';
+import { listOf, objectOf, recall, remember, slugOf, textOf, without } from '../event-draft.ts';
 import { callEventId, callIn, emit, runOf, type RowContext } from './row-context.ts';
 import { callsMax } from './state.ts';
 import { isToldAgain, needRun, promptTold } from './turns.ts';
@@ -91,7 +91,7 @@ function output(context: RowContext): void {
     emit(context, `codex:${slugOf(context.kind)}`, without(payload, 'type'));
     return;
   }
-  const tool_name = state.calls[callId];
+  const tool_name = recall(state.calls, callId);
   delete state.calls[callId];
   const result = resultOf(payload['output'] ?? payload['tools'] ?? payload['result']);
   emit(
