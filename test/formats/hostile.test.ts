@@ -77,11 +77,17 @@ function chanceOf(seed: number): () => number {
   };
 }
 
-const strange: readonly JsonValue[] = [
-  ...[null, true, 0, -1, 1.5, 1e308, '', '\u0000', '𝕏'.repeat(50), '9'.repeat(400)],
-  ...['2026-13-45T99:99:99Z', '1970', 'a::b__c', '../../x', '\ud83d', ...builtIn],
-  ...[[], {}, [1, 'a', null], { a: { b: [1] } }, [[[[1]]]], { constructor: 2 }],
+const scalars: readonly JsonValue[] = [null, true, 0, -1, 1.5, 1e308, '', '\u0000', '\ud83d'];
+const texts = [
+  '𝕏'.repeat(50),
+  '9'.repeat(400),
+  '2026-13-45T99:99:99Z',
+  '1970',
+  'a::b__c',
+  '../../x',
 ];
+const shapes: readonly JsonValue[] = [[], {}, [1, 'a', null], { a: { b: [1] } }, [[[[1]]]]];
+const strange: readonly JsonValue[] = [...scalars, ...texts, ...shapes, ...builtIn];
 
 function mutated(value: JsonValue, chance: () => number): JsonValue {
   const other = (): JsonValue => strange[Math.floor(chance() * strange.length)] ?? null;
