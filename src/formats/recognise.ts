@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '#base';
 import { isClaudeHook } from './claude-code/translate-hook.ts';
+import { printedTypes } from './codex/printed.ts';
 import { isCloudEvent } from './cloudevents/translate-event.ts';
 import { envelopeOf } from './amplifier/translate-line.ts';
 
@@ -68,6 +69,7 @@ export function recognise(row: JsonObject, last: FormatName | undefined): Format
   if (envelopeOf(row) !== undefined) return 'amplifier';
   const { type } = row;
   if (codexTypes.has(type) && isJsonObject(row['payload'])) return 'codex';
+  if (isPrintedCodex(row, last)) return 'codex';
   if (isClaudeRow(row)) return 'claude-code';
   if (last === 'claude-code' && typeof type === 'string') return last;
   if (last === 'codex' && typeof type === 'string' && typeof row['timestamp'] === 'string')
@@ -85,6 +87,15 @@ function isClaudeRow(row: JsonObject): boolean {
   const isPrinted = typeof row['session_id'] === 'string';
   const isJournal = typeof row['key'] === 'string' && typeof row['agentId'] === 'string';
   return hasIds || 'message' in row || 'snapshot' in row || isPrinted || isJournal;
+}
+
+/** What `codex exec --json` prints; its errors have no more than a message. */
+function isPrintedCodex(row: JsonObject, last: FormatName | undefined): boolean {
+  const { type } = row;
+  if (type === 'error') return last === 'codex' && typeof row['message'] === 'string';
+  if (type === 'thread.started') return typeof row['thread_id'] === 'string';
+  if (!printedTypes.has(type)) return false;
+  return isJsonObject(row['item']) || (last === 'codex' && !isJsonObject(row['payload']));
 }
 
 /** The first row of an old rollout, its state rows, and its items. */

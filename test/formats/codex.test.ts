@@ -189,3 +189,84 @@ describe('Codex rollouts', () => {
     }
   });
 });
+
+describe('what codex exec --json prints', () => {
+  const print = (...lines: readonly object[]): Buffer =>
+    Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n'));
+  const started = { type: 'thread.started', thread_id: 't-1' };
+  const command = { id: 'item_0', type: 'command_execution', command: 'ls' };
+  const turn = [
+    { type: 'turn.started' },
+    { type: 'item.started', item: { ...command, status: 'in_progress' } },
+    {
+      type: 'item.completed',
+      item: { ...command, aggregated_output: 'a\n', exit_code: 0, status: 'completed' },
+    },
+    { type: 'item.completed', item: { id: 'item_1', type: 'reasoning', text: 'one file' } },
+    { type: 'item.completed', item: { id: 'item_2', type: 'agent_message', text: 'Done' } },
+    { type: 'turn.completed', usage },
+  ];
+
+  it('gives runs, iterations, blocks, calls and tokens as a rollout does', async () => {
+    const { records, rejects } = await translateBytes(print(started, ...turn));
+    expect(rejects).toEqual([]);
+    expect(new Set(records.map(({ session }) => session))).toEqual(new Set(['t-1']));
+    const graph = await graphOf(records);
+    expect(['OrchestratorRun', 'ToolCall', 'Iteration'].map((one) => countOf(graph, one))).toEqual([
+      1, 1, 2,
+    ]);
+    const calls = [...graph.nodes.values()].filter(({ labels }) => labels.has('ToolCall'));
+    expect(calls[0]?.properties.get('tool_name')).toBe('exec_command');
+    expect(calls[0]?.properties.get('result_success')).toBe(true);
+    expect(graph.findings).toEqual([]);
+  });
+
+  it('keeps items of two turns apart, whose ids begin anew, and tells of failures', async () => {
+    const failed = { ...command, command: 'false', aggregated_output: '', exit_code: 1 };
+    const { records } = await translateBytes(
+      print(
+        started,
+        ...turn,
+        { type: 'turn.started' },
+        { type: 'item.started', item: { ...command, command: 'false' } },
+        { type: 'item.completed', item: { ...failed, status: 'failed' } },
+        {
+          type: 'item.completed',
+          item: {
+            id: 'item_1',
+            type: 'mcp_tool_call',
+            server: 'db',
+            tool: 'query',
+            arguments: { sql: '1' },
+            error: { message: 'no' },
+            status: 'failed',
+          },
+        },
+        { type: 'item.updated', item: { id: 'item_2', type: 'todo_list', items: [] } },
+        { type: 'turn.failed', error: { message: 'stream lost' } },
+        { type: 'error', message: 'stream lost' },
+      ),
+    );
+    const graph = await graphOf(records);
+    expect(countOf(graph, 'OrchestratorRun')).toBe(2);
+    const calls = [...graph.nodes.values()].filter(({ labels }) => labels.has('ToolCall'));
+    expect(
+      calls.map(({ properties }) => [
+        properties.get('tool_name'),
+        properties.get('result_success'),
+      ]),
+    ).toEqual(
+      expect.arrayContaining([
+        ['exec_command', true],
+        ['exec_command', false],
+        ['db__query', false],
+      ]),
+    );
+    expect(records.filter(({ event }) => event === 'provider:error')).toHaveLength(2);
+    const ends = [...graph.nodes.values()].filter(({ labels }) => labels.has('OrchestratorRun'));
+    expect(ends.map(({ properties }) => properties.get('status')).toSorted()).toEqual([
+      'error',
+      'success',
+    ]);
+  });
+});

@@ -66,6 +66,8 @@ function block(context: RowContext, content: JsonObject, callId?: string): void 
 function call(context: RowContext): void {
   const { payload, kind, state, place } = context;
   const callId = callIn(payload['call_id']) ?? callIn(payload['id']) ?? place;
+  // Printed items tell their call again when they end.
+  if (recall(state.calls, callId) !== undefined) return;
   const name = textOf(payload['name']) ?? textOf(objectOf(payload['function'])?.['name']) ?? kind;
   const input = payload['arguments'] ?? payload['input'] ?? payload['action'];
   block(

@@ -14,6 +14,11 @@ export function eventMessage(context: RowContext): void {
 const kinds: Readonly<Record<string, (context: RowContext) => void>> = {
   task_started: turnStarted,
   turn_started: turnStarted,
+  // Printed: no prompt is shown, and the turn has no id; its run begins with its first item.
+  'turn.started': (context) => {
+    context.state.isPromptWaiting = true;
+    other(context);
+  },
   user_message: (context) => {
     const text = contentText(context.payload['message']);
     promptTold(context, text, 'messages');

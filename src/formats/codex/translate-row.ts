@@ -13,8 +13,10 @@ import { timeIn } from '../row-clock.ts';
 import type { SourceDefaults } from '../translated.ts';
 import { responseItem } from './items.ts';
 import { eventMessage } from './messages.ts';
+import { printedRows } from './printed.ts';
 import { emit, type RowContext } from './row-context.ts';
 import type { CodexState } from './state.ts';
+import { needRun } from './turns.ts';
 
 export interface CodexPlace {
   readonly lineNumber: number;
@@ -32,7 +34,11 @@ export function translateCodexRow(
   at: { readonly time: string; readonly lineNumber: number },
   { state, defaults }: { readonly state: CodexState; readonly defaults: SourceDefaults },
 ): readonly EventDraft[] {
-  const { type, payload } = unwrapped(object);
+  const printed = printedRows(object, state.run);
+  const isPrinted = printed !== undefined;
+  const { type, payload } = isPrinted
+    ? (printed[0] ?? { type: 'event_msg', payload: {} })
+    : unwrapped(object);
   const isHeader = type === 'session_meta';
   const isFirst = state.session === undefined;
   state.session ??= sessionOf(isHeader ? payload : {}, text, defaults);
@@ -53,7 +59,16 @@ export function translateCodexRow(
   };
   if (isFirst) begin(context, isHeader);
   if (isHeader && isFirst) return context.events;
-  translate(context, type);
+  if (!isPrinted) {
+    translate(context, type);
+    return context.events;
+  }
+  // Ids of printed items hold within their turn alone, so its run is needed before they are told.
+  if (objectOf(object['item']) !== undefined) needRun(context);
+  for (const row of printedRows(object, state.run) ?? []) {
+    const kind = textOf(row.payload['type']) ?? row.type;
+    translate({ ...context, payload: row.payload, kind }, row.type);
+  }
   return context.events;
 }
 
