@@ -44,7 +44,7 @@ export function printedRows(
       return [message({ ...error, type: 'error' }), message({ ...row, type: 'turn.completed' })];
     }
     default:
-      return itemRows(String(type), objectOf(row['item']) ?? {}, turn);
+      return itemRows(textOf(type) ?? '', objectOf(row['item']) ?? {}, turn);
   }
 }
 
