@@ -34,6 +34,8 @@ const statusOutput = Type.Object({
   workers: Type.Record(Type.String(), Type.Integer()),
   /** Sessions in line for a worker. */
   waiting_sessions: Type.Integer(),
+  /** Part of a core that the drain may take now, below 1 while clients go first. */
+  drain_share: Type.Number(),
   /** Bytes of journal that session files do not hold yet. */
   journal_lag_bytes: Type.Integer(),
   jobs_open: Type.Integer(),
@@ -160,6 +162,7 @@ async function statusNow(
   caller: Pick<Caller, 'scopes'>,
 ): Promise<StatusOutput> {
   const { facts, trouble } = await readDisk(context);
+  const { workers, waitingKeys, share } = context.drain.status();
   const degraded = [...degradations(context), ...trouble];
   const books = booksOf(context);
   const { product } = context.versions;
@@ -168,8 +171,9 @@ async function statusNow(
     state: context.state(),
     ...books,
     degraded,
-    workers: { ...context.drain.status().workers },
-    waiting_sessions: context.drain.status().waitingKeys,
+    workers: { ...workers },
+    waiting_sessions: waitingKeys,
+    drain_share: share,
     journal_lag_bytes: context.journalLagBytes(),
     jobs_open: context.jobs.open(),
     store: { graph_id: context.graph.graphId },
