@@ -284,18 +284,18 @@ function arrange(cy) {
   sizeNames(cy);
 }
 
-/** A layout is as wide as it is high, the place is wider.
+/** A layout is as wide as it is high, the place is not.
  * @param {any} cy
  */
 function fillPlace(cy) {
   const { w, h: height } = cy.nodes().boundingBox({ includeLabels: false });
   if (w === 0 || height === 0 || cy.height() === 0) return;
-  const by = Math.min(2, cy.width() / cy.height() / (w / height));
-  if (by > 1)
-    cy.nodes().positions((/** @type {any} */ node) => ({
-      x: node.position('x') * by,
-      y: node.position('y'),
-    }));
+  const by = cy.width() / cy.height() / (w / height);
+  const [wider, higher] = [Math.min(2, Math.max(1, by)), Math.min(2, Math.max(1, 1 / by))];
+  cy.nodes().positions((/** @type {any} */ node) => ({
+    x: node.position('x') * wider,
+    y: node.position('y') * higher,
+  }));
   cy.fit(cy.elements(), 40);
 }
 

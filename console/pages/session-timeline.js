@@ -29,15 +29,17 @@ export async function timelineOf({ workspace, id, signal }) {
       place,
       rows.length === 0
         ? empty('The graph has no event of this session yet.')
-        : [summary(rows, shown.length), eventTable(shown, workspace)],
+        : [summary(rows, shown.length, isWhole), eventTable(shown, workspace)],
     );
   };
+  let isWhole = false;
   /** Events of one instant may stand on two pages: the second begins at the last instant of the first. */
   const next = async () => {
     const since = rows.at(-1)?.at;
     const page = await ask('timeline', { session: id, workspace, limit: pageSize, since }, signal);
     const known = new Set(rows.map((row) => row.id));
     rows = [...rows, ...page.rows.filter((row) => !known.has(row.id))];
+    isWhole = !page.hasMore;
     draw();
     fill(more, page.hasMore ? actButton('Load more', {}, next) : null);
   };
@@ -55,15 +57,16 @@ export async function timelineOf({ workspace, id, signal }) {
 /**
  * @param {readonly any[]} rows
  * @param {number} shown
+ * @param {boolean} isWhole
  */
-function summary(rows, shown) {
+function summary(rows, shown, isWhole) {
   const first = rows[0]?.at;
   const last = rows.at(-1)?.at;
   const took = duration(timeOf(last) - timeOf(first));
   return h(
     'p.quiet',
     null,
-    `${shown === rows.length ? plural(shown, 'event') : `${count(shown)} of ${plural(rows.length, 'event')}`}, from ${when(first)} over ${took}`,
+    `${isWhole ? '' : 'The first '}${shown === rows.length ? plural(shown, 'event') : `${count(shown)} of ${plural(rows.length, 'event')}`}, from ${when(first)} over ${took}`,
   );
 }
 

@@ -20,7 +20,7 @@ export { decodeOtlpJson, decodeOtlpProtobuf, encodeOtlp, type Signal } from './o
 export { translateTraces, type OtlpEvents } from './otlp/translate-traces.ts';
 export { translateLogs } from './otlp/translate-logs.ts';
 export { refuseMetrics } from './otlp/refuse-metrics.ts';
-export { TraceSessions } from './otlp/trace-sessions.ts';
+export { TraceSessions, type KeptTrace } from './otlp/trace-sessions.ts';
 export {
   isCloudEvent,
   translateCloudEvent,

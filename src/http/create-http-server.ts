@@ -56,7 +56,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     else door.serve(asked);
   };
   addEventRoutes(app, serve);
-  addForeignRoutes(app, foreign);
+  addForeignRoutes(app, foreign, options.traces);
   addWebhookHandshake(app, options.access);
   app.register((inner, _, done) => {
     addVerbRoutes(inner, options, stopping.signal);

@@ -1,6 +1,7 @@
 import type { Access } from '#access';
 import type { Chance, Clock } from '#base';
 import type { Console } from '#console';
+import type { TraceSessions } from '#formats';
 import type { Ingest } from '#ingest';
 import type { OpsContext, Verb } from '#ops';
 import type { Health } from './health.ts';
@@ -15,6 +16,8 @@ export interface HttpServerOptions {
   readonly health: () => Health;
   /** Pages at `/`; none where it is not given. */
   readonly console?: Console;
+  /** Sessions of OTLP traces that earlier requests named; of this server alone where it is not given. */
+  readonly traces?: TraceSessions;
   readonly metrics: { readonly contentType: string; metricsText(): Promise<string> };
   /** `ingest.max_batch_bytes`. */
   readonly batchBytesMax: number;

@@ -23,6 +23,8 @@ export interface RootLayout {
   readonly tokens: string;
   /** Written while a daemon serves: url, pid, started (D29). */
   readonly daemonFile: string;
+  /** Which session each OTLP trace of late belongs to. */
+  readonly traces: string;
 }
 
 export const layoutVersion = 1;
@@ -38,6 +40,7 @@ export function layoutOf(root: string): RootLayout {
     lock: join(maintenance, 'root.lock'),
     restoreJournal: join(maintenance, 'restore-journal.json'),
     closingNote: join(maintenance, 'closed.json'),
+    traces: join(maintenance, 'traces.json'),
     queue: join(root, 'queue'),
     graph,
     graphDatabase: join(graph, 'graph.db'),

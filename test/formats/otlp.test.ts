@@ -244,4 +244,22 @@ describe('what is remembered of traces', () => {
     known.learn('w', 'a', 'session');
     expect(known.sessionFor('v', 'a', 's')).toBeUndefined();
   });
+
+  it('is kept over a restart: the session, and that spans came before it', () => {
+    const before = new TraceSessions();
+    expect(before.sessionFor('w', 'a', 's1')).toBeUndefined();
+    before.learn('w', 'a', 'session-a');
+    before.learn('w', 'b', 'session-b');
+    expect(before.changes).toBe(3);
+    before.learn('w', 'b', 'another');
+    expect(before.changes).toBe(3);
+    const after = new TraceSessions();
+    // The first request of the new life may come before the file was read.
+    after.learn('w', 'b', 'later-word');
+    after.recall(JSON.parse(JSON.stringify(before.kept())) as ReturnType<typeof before.kept>);
+    expect(after.sessionFor('w', 'a', 's2')).toBe('session-a');
+    expect(after.parentOf('w', 'a')).toBe('session-a');
+    expect(after.sessionFor('w', 'b', 's3')).toBe('session-b');
+    expect(after.parentOf('w', 'b')).toBeUndefined();
+  });
 });

@@ -19,6 +19,7 @@ import { degradedByRemoval } from '../watch/degraded-by-removal.ts';
 import type { Ground, ReadyDaemon } from '../daemon.ts';
 import { createFront, type Front } from './front.ts';
 import { healthOf } from '../watch/health.ts';
+import { keepTraces } from '../watch/keep-traces.ts';
 import { metricsSnapshot } from '../watch/metrics-snapshot.ts';
 import { planOpenFiles, type OpenFilesPlan } from '../settings.ts';
 import { degradedByChanges } from './changed-stores.ts';
@@ -137,6 +138,8 @@ async function openDoor(
   });
   closers.add('metrics', () => metrics.stop());
   pushTelemetry(ground, metrics, () => progress.context !== undefined);
+  const kept = await keepTraces(ground, root.layout.traces);
+  closers.add('traces', () => kept.end(!progress.isLost));
   const server: HttpServer = createHttpServer({
     ingest: front.ingest,
     context: front.context,
@@ -145,6 +148,7 @@ async function openDoor(
     clock,
     chance,
     metrics,
+    traces: kept.traces,
     batchBytesMax: config['ingest.max_batch_bytes'],
     connectionsMax: ground.openFiles.connectionsMax,
     console: createConsole({ disk: ground.disk }),

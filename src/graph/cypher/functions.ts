@@ -88,7 +88,11 @@ export const functions: Readonly<Record<string, CypherFunction>> = {
   startnode: strict(1, ([value = null], fail) => asRelationship(value, fail).from),
   endnode: strict(1, ([value = null], fail) => asRelationship(value, fail).to),
   properties: strict(1, ([value = null], fail) => asMap(value, fail)),
-  keys: strict(1, ([value = null], fail) => [...asMap(value, fail).entries.keys()]),
+  // Those of a node or an edge are sorted, since no store keeps an order of them.
+  keys: strict(1, ([value = null], fail) => {
+    const keys = [...asMap(value, fail).entries.keys()];
+    return isNode(value) || isRelationship(value) ? keys.sort() : keys;
+  }),
   nodes: strict(1, ([value = null], fail) => asPath(value, fail).nodes),
   relationships: strict(1, ([value = null], fail) => asPath(value, fail).relationships),
   length: strict(1, ([value = null], fail) => {

@@ -179,10 +179,8 @@ export class ExpressionRenderer {
         return `(${first} IS NOT NULL)`;
       case 'labels':
         return this.#labelsOf(first);
-      case 'keys': {
-        const key = this.#tools.quote(this.#tools.fresh(), 0);
-        return `[${key} IN keys(${first}) WHERE ${key} <> '${hiddenProperty}']`;
-      }
+      case 'keys':
+        return this.#keysOf(first, expression.arguments[0]);
       case 'avg': {
         // The server's own is a running mean, which is another number in its last digits.
         const of = `${isDistinct ? 'DISTINCT ' : ''}${first}`;
@@ -217,6 +215,15 @@ export class ExpressionRenderer {
     if (isUtc) return `datetime(${rendered})`;
     const at = this.#tools.quote(this.#tools.fresh(), 0);
     return `head([${at} IN [datetime(${rendered})] | CASE WHEN ${at} IS NULL THEN null ELSE datetime({datetime: ${at}, timezone: 'Z'}) END])`;
+  }
+
+  /** Of a node or an edge sorted; a map that stands in the query keeps its order. */
+  #keysOf(of: string, argument: Expression | undefined): string {
+    const key = this.#tools.quote(this.#tools.fresh(), 0);
+    const isMap = argument?.kind === 'map' || argument?.kind === 'parameter';
+    if (isMap) return `[${key} IN keys(${of}) WHERE ${key} <> '${hiddenProperty}']`;
+    const list = `COLLECT { UNWIND keys(${of}) AS ${key} WITH ${key} WHERE ${key} <> '${hiddenProperty}' RETURN ${key} ORDER BY ${key} }`;
+    return `(CASE WHEN ${of} IS NULL THEN null ELSE ${list} END)`;
   }
 
   /** Sorted, and without the label that all nodes have. */

@@ -6,8 +6,7 @@ import type { DoorStyle } from './door-style.ts';
 import type { ForeignDoor } from './foreign-door.ts';
 
 /** Routes of other protocols, each with how it is spoken. */
-function stylesByPath(): Readonly<Record<string, DoorStyle>> {
-  const known = new TraceSessions();
+function stylesByPath(known: TraceSessions): Readonly<Record<string, DoorStyle>> {
   return {
     '/v1/hooks/claude-code': claudeHookStyle,
     '/v1/traces': otlpStyle('traces', known),
@@ -16,8 +15,12 @@ function stylesByPath(): Readonly<Record<string, DoorStyle>> {
   };
 }
 
-export function addForeignRoutes(app: FastifyInstance, door: ForeignDoor): void {
-  for (const [path, style] of Object.entries(stylesByPath())) {
+export function addForeignRoutes(
+  app: FastifyInstance,
+  door: ForeignDoor,
+  traces: TraceSessions = new TraceSessions(),
+): void {
+  for (const [path, style] of Object.entries(stylesByPath(traces))) {
     const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
       reply.hijack();
       door.serve(

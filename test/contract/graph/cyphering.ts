@@ -82,6 +82,17 @@ const table: readonly (readonly [text: string, rows: unknown, asked?: Asked])[] 
   ['MATCH (p:Prompt {text: null}) RETURN count(*)', [[0]]],
   ["MATCH (p:Prompt) WHERE p.at = '2026' RETURN count(*)", [[0]]],
   ['MATCH (n)-[:NEXT]->(n) RETURN n.text', [['two']]],
+  [
+    "MATCH (p:Prompt {text: 'one'}) RETURN keys(p), count(*)",
+    [[['at', 'node_id', 'text', 'workspace'], 1]],
+  ],
+  [
+    'MATCH ()-[r:HAS_PART]->() RETURN keys(r) AS k, count(*) ORDER BY size(k)',
+    [
+      [[], 1],
+      [['sst_semantic'], 1],
+    ],
+  ],
   ['MATCH (n)-[:NEXT]-(n) RETURN n.text', [['two']]],
   ["MATCH (a {session_id: 't'})-[:NEXT|HAS_PART*1..4]->(b) RETURN count(*)", [[6]]],
   ["MATCH (a {session_id: 't'})-[:NEXT|HAS_PART]->{1,4}(b) RETURN count(*)", [[6]]],
