@@ -8,6 +8,7 @@ import { type Engine, noteBacklog } from '../engine.ts';
 import { keepCopy } from '../evidence.ts';
 import { type KeyState, dirty, pendingRecords } from '../session/key-state.ts';
 import { loadDead } from '../session/dead-ahead.ts';
+import { liveLetterRecords } from '../session/dead-file.ts';
 import { loadState, orStop, settleLog } from '../session/load-key.ts';
 import { countLines, soundEnd } from '../session/read-lines.ts';
 import { dropTail } from '../session/tail.ts';
@@ -20,7 +21,11 @@ import { completeFinalise } from '../lifecycle/finalise.ts';
 export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<void> {
   const { engine } = replay;
   for (const key of wake) await engine.locks.with(key, (guard) => loadState(engine, guard));
-  if (!replay.isRebuilt && [...engine.table.values()].some((state) => knowsMore(replay, state))) {
+  // A frame that is damaged may be in the books of its session all the same, and then the root's lack it: they are summed up anew (P4).
+  const isInDoubt =
+    replay.scan.damaged.length > 0 ||
+    [...engine.table.values()].some((state) => knowsMore(replay, state));
+  if (!replay.isRebuilt && isInDoubt) {
     replay.isRebuilt = true;
     await rebuildFromFolders(engine);
   }
@@ -32,7 +37,7 @@ export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<
     }
     if (replay.retold.has(state.key)) takeAsRetold(state);
     if (state.hasSoundRecord) await settleEnd(replay, state);
-    if (replay.recount.has(state.key) && state.fault === undefined)
+    if (isRecounted(replay, state) && state.fault === undefined)
       await orStop(engine, state, () => recount(replay, state));
     if (state.fault !== undefined) await stopOrSetBack(replay, state, state.fault);
     state.fault = undefined;
@@ -45,6 +50,11 @@ export async function finishKeys(replay: Replay, wake: readonly Key[]): Promise<
     if (state.filledTo < state.end) engine.filler.want(state);
   }
   if (replay.isRebuilt) sumTotals(engine);
+}
+
+/** Whose books a lost frame may have left wanting; with damage in the journal that may be any session that its frames name. */
+function isRecounted({ recount: keys, met, scan }: Replay, { key }: KeyState): boolean {
+  return keys.has(key) || (scan.damaged.length > 0 && met.has(key));
 }
 
 async function stopOrSetBack(
@@ -109,7 +119,8 @@ async function keepBeyond(engine: Engine, state: KeyState): Promise<void> {
 
 /**
  * Counts what waits in the log itself, for a key of which a COMMIT was lost by damage or whose offset record was: its books would never come to
- * rest otherwise. What is missing in them was applied, since a later commit has passed it.
+ * rest otherwise. What is missing in them is a dead letter where the file has more of them than the books, else it was applied, since a later commit has
+ * passed it.
  */
 async function recount(replay: Replay, state: KeyState): Promise<void> {
   const { engine } = replay;
@@ -120,8 +131,15 @@ async function recount(replay: Replay, state: KeyState): Promise<void> {
   state.committedRecords = state.endRecords - waiting.records - inRanges;
   const { accepted, applied, dead, discarded } = state.totals;
   const missing = accepted - applied - dead - discarded - pendingRecords(state);
-  state.totals.applied += missing;
-  if (!replay.retold.has(state.key)) engine.totals.applied += missing;
+  const letters = await liveLetterRecords(engine, state.key, state);
+  // A letter whose own frame is lost may be in the file, or have been discarded by a later one.
+  const lostDead = dead < 0 ? -dead : Math.min(Math.max(0, letters - dead), Math.max(0, missing));
+  state.totals.applied += missing - lostDead;
+  state.totals.dead += lostDead;
+  if (!replay.retold.has(state.key)) {
+    engine.totals.applied += missing - lostDead;
+    engine.totals.dead += lostDead;
+  }
   dirty(state);
 }
 

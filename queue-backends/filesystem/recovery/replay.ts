@@ -27,7 +27,7 @@ export interface Replay {
   /** Keys that a frame after the mark names: the process that ended may have been writing their folders. */
   readonly met: Set<Key>;
   readonly scan: Scan;
-  /** The journal was lost and there is no mark, or session files know more than it: every folder was read. */
+  /** The journal was lost and there is no mark, it is damaged, or session files know more than it: every folder was read. */
   isRebuilt: boolean;
   /** Last frame that was applied to a key: of two equal ones one counts. */
   readonly appliedTo: Map<Key, number>;
