@@ -72,6 +72,9 @@ function takeFile(
   }
 }
 
+/** Variables that are no settings, and may be meant by one that is mistyped. */
+const otherNames = ['MILLRACE_ROOT', 'MILLRACE_URL', 'MILLRACE_TOKEN'];
+
 function takeEnvironment(
   { environment = {} }: ConfigSources,
   written: Map<ConfigKey, Written>,
@@ -85,7 +88,7 @@ function takeEnvironment(
       problems.push({
         key: name,
         origin: 'environment',
-        problem: unknownKey(name, [...byName.keys()]),
+        problem: unknownKey(name, [...byName.keys(), ...otherNames]),
       });
   }
 }
@@ -102,6 +105,14 @@ function takeFlags(
 }
 
 function unknownKey(name: string, known: readonly string[]): string {
-  const guess = nearest(name, known);
+  const guess = nearest(name, known) ?? onlyEnd(name, known);
   return `is no setting${guess === undefined ? '' : `; did you mean ${guess}?`}`;
+}
+
+/** The one setting that ends so: `neo4j.url` for `graph.neo4j.url`, MILLRACE_LISTEN for MILLRACE_HTTP__LISTEN. */
+function onlyEnd(name: string, known: readonly string[]): string | undefined {
+  const words = (text: string): string =>
+    `_${text.replace(/^MILLRACE_/, '').replace(/[^A-Za-z0-9]+/g, '_')}`.toLowerCase();
+  const [only, ...others] = known.filter((one) => words(one).endsWith(words(name)));
+  return others.length === 0 ? only : undefined;
 }

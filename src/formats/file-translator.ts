@@ -100,7 +100,7 @@ class RowTranslator implements FileTranslator {
     if ('kind' in read) return [{ ...nothing(source), reject: read }];
     const { object, text } = read;
     const format = this.#forced ?? recognise(object, this.#state.format);
-    if (format === undefined) return [{ ...nothing(source), reject: noFormat }];
+    if (format === undefined) return [{ ...nothing(source), reject: noFormat(object) }];
     this.#state.format = format;
     if (format === 'claude-code' || format === 'codex')
       return this.#row({ source, object, text, format });
@@ -212,11 +212,16 @@ function ownTime({ format, object }: Held): string | undefined {
   return format === 'codex' ? codexRowTime(object) : claudeRowTime(object);
 }
 
-const noFormat = {
-  kind: 'reject',
-  code: 'EVENT_INVALID',
-  message: `the line is of no format that millrace knows (${formatNames.join(', ')})`,
-} as const;
+/** What a line is that is of no format, where it can be told: the next step is then another. */
+function noFormat(object: JsonObject): ReturnType<typeof invalid> {
+  if (Array.isArray(object['resourceMetrics']))
+    return invalid('the line is a request of OTLP metrics, and metrics are not kept');
+  if (typeof object['role'] === 'string' && 'content' in object && object['type'] === undefined)
+    return invalid(
+      'the line is a message of a transcript and no event; of Amplifier post events.jsonl, which lies beside it',
+    );
+  return invalid(`the line is of no format that millrace knows (${formatNames.join(', ')})`);
+}
 
 /** A line that a defect of ours keeps from being read is refused like any other that cannot be: the rest of the file goes in. */
 function readable(source: SourceLine, read: () => LineOutcome): LineOutcome {

@@ -237,6 +237,21 @@ describe('posting', () => {
     expect([absent.code, absent.err]).toEqual([1, expect.stringContaining('INPUT_UNREADABLE')]);
   });
 
+  it('tells lines of one reason a few times, and what they are where that can be told', async () => {
+    const file = join(folder, 'foreign.jsonl');
+    const message = JSON.stringify({ role: 'user', content: 'hello' });
+    const metrics = JSON.stringify({ resourceMetrics: [] });
+    await writeFile(file, [...Array.from({ length: 9 }, () => message), metrics].join('\n'));
+    const ran = await runLine('post', file, ...at());
+    expect(ran.code).toBe(1);
+    expect(ran.err.split('\n')).toHaveLength(5);
+    expect(ran.err).toContain(
+      'a message of a transcript and no event; of Amplifier post events.jsonl',
+    );
+    expect(ran.err).toContain('metrics are not kept');
+    expect(ran.err).toContain('6 more lines refused; --rejects FILE keeps them');
+  });
+
   it('says so where a folder has no file that it takes', async () => {
     const bare = join(folder, 'bare');
     await mkdir(bare);

@@ -71,6 +71,15 @@ describe('loading the configuration', () => {
     expect(problems[1]?.problem).not.toContain('did you mean');
   });
 
+  it.each([
+    ['MILLRACE_LISTEN', 'MILLRACE_HTTP__LISTEN'],
+    ['MILLRACE_NEO4J_URL', 'MILLRACE_GRAPH__NEO4J__URL'],
+    ['MILLRACE_ROTO', 'MILLRACE_ROOT'],
+  ])('suggests for %s the setting or variable that it must have meant', (name, meant) => {
+    const [problem] = problemsOf({ environment: { [name]: 'x' } });
+    expect(problem?.problem).toBe(`is no setting; did you mean ${meant}?`);
+  });
+
   it('refuses settings that contradict one another', () => {
     const flags = { 'queue.max_bytes_per_key': '9GiB', 'ingest.max_event_bytes': '65MiB' };
     expect(problemsOf({ flags }).map(({ key }) => key)).toEqual([

@@ -57,17 +57,16 @@ async function post(
   const results: PostResult[] = [];
   try {
     for (const file of filesOf(files, printer)) {
-      let told = 0;
+      const teller = rejectTeller(printer, file);
       const onReject = (reject: RejectedLine): void => {
         rejects?.write(file, reject);
-        if (told++ < toldRejectsMax) tellReject(printer, file, reject);
+        teller.tell(reject);
       };
       const { workspace, session } = flags;
       const { clock } = context;
       const options = { workspace, session, format, lineBytesMax, clock, printer, onReject };
       const result = await postFile(client, file, options);
-      if (result.rejected > toldRejectsMax)
-        printer.err(`${file}: ${result.rejected - toldRejectsMax} more lines refused`);
+      teller.end(result.rejected, rejects !== undefined);
       results.push(result);
     }
   } finally {
@@ -78,9 +77,34 @@ async function post(
   return results.some(({ rejected }) => rejected > 0) ? exitCodes.refused : exitCodes.done;
 }
 
-function tellReject(printer: Printer, file: string, reject: RejectedLine): void {
-  const place = `${file}:${reject.line} (byte ${reject.offset})`;
-  printer.err(`${place}: ${reject.code}: ${reject.message}`);
+/** Lines of one reason that are told; a file of a foreign format has one reason for all of its lines. */
+const toldAlikeMax = 3;
+
+function rejectTeller(
+  printer: Printer,
+  file: string,
+): {
+  tell(reject: RejectedLine): void;
+  end(rejected: number, areKept: boolean): void;
+} {
+  const alike = new Map<string, number>();
+  let told = 0;
+  return {
+    tell({ line, offset, code, message }) {
+      const reason = `${code}: ${message}`;
+      const before = alike.get(reason) ?? 0;
+      if (told >= toldRejectsMax || before >= toldAlikeMax) return;
+      alike.set(reason, before + 1);
+      told += 1;
+      printer.err(`${file}:${line} (byte ${offset}): ${reason}`);
+    },
+    end(rejected, areKept) {
+      const left = rejected - told;
+      if (left <= 0) return;
+      const lines = left === 1 ? '1 more line' : `${left} more lines`;
+      printer.err(`${file}: ${lines} refused${areKept ? '' : '; --rejects FILE keeps them'}`);
+    },
+  };
 }
 
 /** A folder stands for the session files below it. */
