@@ -81,5 +81,5 @@ export const queryTooLarge: ErrorFactory<{ held: number }> = defineError(
   'QUERY_TOO_LARGE',
   'reject',
   ({ held }) =>
-    `the query holds more than ${held} rows at once: narrow it by a label, a property or a WHERE`,
+    `the query holds more than ${held} rows or values at once: narrow it by a label, a property or a WHERE`,
 );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isMillraceError, systemClock } from '#base';
 import { aggregateNames } from '../../src/graph/cypher/walk-tree.ts';
 import { functions } from '../../src/graph/cypher/functions.ts';
-import { CypherRunner, type GraphView } from '../../src/graph/cypher/index.ts';
+import { CypherRunner, type CypherLimits, type GraphView } from '../../src/graph/cypher/index.ts';
 import { memoryView } from '../../src/graph/memory/memory-view.ts';
 import { cypherParameters, cypherRows, cypherValues } from '../support/cypher-tables.ts';
 import { readText } from '../tidy/source-tree.ts';
@@ -185,6 +185,39 @@ describe('Cypher faults', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+});
+
+describe('a query that makes more than can be held', () => {
+  const small = { ...limits, cells: 50_000 };
+  const run = (text: string, within: CypherLimits = small): unknown => {
+    const parameters = { long: 'a'.repeat(2000) };
+    return new CypherRunner(systemClock).run(nothing, { text, parameters }, within).rows;
+  };
+
+  it.each([
+    'RETURN size([x IN range(1, 10000) | range(1, 10000)])',
+    'RETURN size([x IN range(1, 10000) | COUNT { UNWIND [1] AS y RETURN y } + size([z IN range(1, 1000) | [z]])])',
+    "RETURN size(reduce(s = 'ab', x IN range(1, 60) | s + s))",
+    'RETURN size(reduce(l = [1], x IN range(1, 60) | l + l))',
+    "RETURN size(replace(replace(replace('aaaaaaaaaa', 'a', $long), 'a', $long), 'a', $long))",
+    'UNWIND range(1, 1000) AS x WITH x, range(1, 1000) AS l ORDER BY x RETURN size(l)',
+    'UNWIND range(1, 1000) AS x RETURN size(collect(range(1, 1000)))',
+    'RETURN [x IN range(1, 10000) | range(1, 1000)[0..100]]',
+  ])('%s is stopped by its size', (text) => {
+    expect(() => run(text)).toThrow(/holds more than/);
+  });
+
+  it('is stopped by its time, also where no row is read', () => {
+    const text =
+      'RETURN any(x IN range(1, 1000000) WHERE any(y IN range(1, 100000) WHERE x * y = -1))';
+    expect(() => run(text, { ...limits, timeMs: 50 })).toThrow(/stopped after 50 ms/);
+  });
+
+  it('is none where rows are read one after another and none is kept', () => {
+    const text =
+      'UNWIND range(1, 400) AS x WITH range(1, 1000) AS l RETURN sum(size(l)), min(size(l))';
+    expect(run(text)).toEqual([[400_000, 1000]]);
   });
 });
 

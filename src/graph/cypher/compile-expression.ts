@@ -67,7 +67,11 @@ function compileSimple(expression: Expression, place: Place): Evaluate {
       return compileVariable(expression.name, expression, place);
     case 'list': {
       const items = expression.items.map(compile);
-      return (row, run) => items.map((item) => item(row, run));
+      return (row, run) =>
+        counted(
+          items.map((item) => item(row, run)),
+          run,
+        );
     }
     case 'map': {
       const entries = expression.entries.map(({ key, value }) => [key, compile(value)] as const);
@@ -134,7 +138,8 @@ function compileSlice(expression: Of<'slice'>, place: Place): Evaluate {
     part === undefined ? undefined : compileExpression(part, place),
   );
   const fail = failAt(expression, place);
-  return (row, run) => sliceOf(of?.(row, run) ?? null, from?.(row, run), to?.(row, run), fail);
+  return (row, run) =>
+    counted(sliceOf(of?.(row, run) ?? null, from?.(row, run), to?.(row, run), fail), run);
 }
 
 function compileSign(expression: Of<'not' | 'negate' | 'plus'>, place: Place): Evaluate {
@@ -156,7 +161,10 @@ function compileBinary(expression: Of<'binary'>, place: Place): Evaluate {
   const fail = failAt(expression, place);
   const decides = operator === 'or' ? true : operator === 'and' ? false : undefined;
   if (decides === undefined)
-    return (row, run) => operate(operator, left(row, run), right(row, run), fail);
+    return (row, run) => {
+      const value = operate(operator, left(row, run), right(row, run), fail);
+      return operator === '+' ? counted(value, run) : value;
+    };
   return (row, run) => {
     const first = truth(left(row, run), fail);
     return first === decides ? first : operate(operator, first, right(row, run), fail);
@@ -188,8 +196,15 @@ function compileCall(expression: Of<'call'>, place: Place): Evaluate {
   const fail = failAt(expression, place);
   return (row, run) => {
     const given = values.map((value) => value(row, run));
-    return isStrict && given.includes(null) ? null : call(given, fail, run.now);
+    return isStrict && given.includes(null) ? null : counted(call(given, fail, run.now), run);
   };
+}
+
+/** What an expression has made counts: a query that makes more than can be held, or without an end, is stopped in the middle of it. */
+function counted(value: Value, { budget }: Run): Value {
+  if (isList(value)) budget.made(value.length);
+  else if (typeof value === 'string') budget.made(value.length >> 3);
+  return value;
 }
 
 function compileCase(expression: Of<'case'>, place: Place): Evaluate {
@@ -243,10 +258,13 @@ function compileComprehension(expression: Of<'list-comprehension'>, place: Place
     const elements = elementsOf(list(row, run), fail);
     if (elements === null) return null;
     const made: Value[] = [];
+    run.budget.enter();
     for (const element of elements) {
+      run.budget.made(1);
       const next = withValue(row, slot, element);
       if (test?.(next, run) !== false) made.push(make === undefined ? element : make(next, run));
     }
+    run.budget.leave();
     return made;
   };
 }
@@ -261,6 +279,7 @@ function compileQuantifier(expression: Of<'quantifier'>, place: Place): Evaluate
     if (elements === null) return null;
     const counts = { yes: 0, no: 0, unknown: 0 };
     for (const element of elements) {
+      run.budget.tick();
       const found = truth(where(withValue(row, slot, element), run), fail);
       counts[found === null ? 'unknown' : found ? 'yes' : 'no'] += 1;
     }
@@ -297,8 +316,12 @@ function compileReduce(expression: Of<'reduce'>, place: Place): Evaluate {
     const elements = elementsOf(list(row, run), fail);
     if (elements === null) return null;
     let sum = initial(row, run);
-    for (const element of elements)
+    run.budget.enter();
+    for (const element of elements) {
+      run.budget.tick();
       sum = step(withValue(withValue(row, sumSlot, sum), slot, element), run);
+    }
+    run.budget.leave();
     return sum;
   };
 }

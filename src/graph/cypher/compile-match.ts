@@ -64,8 +64,10 @@ function expandWith(
 ): Expand {
   if (searches.length === 0)
     return function* expand(row, run) {
-      for (const matched of runSteps(steps, padded(row, size), run))
+      for (const matched of runSteps(steps, padded(row, size), run)) {
+        run.budget.fresh();
         if (rest(matched, run)) yield matched;
+      }
     };
   const paths = searches.map((plan) => new ShortestPaths(plan));
   return function* expand(row, run) {

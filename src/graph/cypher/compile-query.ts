@@ -89,6 +89,7 @@ function compileClause(clause: Clause, source: Source, before: Progress): Progre
           for (const value of elementsOf(list(row, run))) {
             run.budget.tick();
             yield placed(row, size, value);
+            run.budget.fresh();
           }
         }
       });

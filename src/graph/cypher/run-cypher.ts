@@ -25,10 +25,13 @@ export interface CypherLimits {
   readonly timeMs: number;
   /** Rows and groups that one query may hold in memory while it sorts, groups and collects. */
   readonly held: number;
+  /** Values that expressions may have made and that are held at once; ten millions, some hundred megabytes, unless told. */
+  readonly cells?: number;
 }
 
 /** Compiled queries that are kept; the least recently used goes first. */
 const compiledMax = 200;
+const cellsDefault = 10_000_000;
 /** Steps of the work between two looks at the clock. */
 const ticksPerLook = 512;
 
@@ -87,12 +90,19 @@ export class CypherRunner {
     const run = { view, parameters: values, now, budget: this.#budget(limits, isCancelled) };
     const rows: unknown[][] = [];
     let bytes = 0;
-    for (const row of pipe([[]], run)) {
-      if (rows.length >= limits.rows || bytes > limits.bytes)
-        return { columns, rows, hasMore: true };
-      const told = row.map(jsonOf);
-      bytes += JSON.stringify(told).length;
-      rows.push(told);
+    try {
+      for (const row of pipe([[]], run)) {
+        if (rows.length >= limits.rows || bytes > limits.bytes)
+          return { columns, rows, hasMore: true };
+        const told = row.map(jsonOf);
+        bytes += JSON.stringify(told).length;
+        rows.push(told);
+      }
+    } catch (error) {
+      // A text or list that the engine cannot make at all.
+      if (error instanceof RangeError)
+        throw queryTooLarge({ held: limits.cells ?? cellsDefault }, error);
+      throw error;
     }
     return { columns, rows, hasMore: false };
   }
@@ -107,24 +117,47 @@ export class CypherRunner {
     return compiled;
   }
 
-  #budget({ timeMs, held: heldMax }: CypherLimits, isCancelled: () => boolean): Budget {
+  #budget(
+    { timeMs, held: heldMax, cells: cellsMax = cellsDefault }: CypherLimits,
+    isCancelled: () => boolean,
+  ): Budget {
     const deadline = this.#clock.monotonic() + timeMs;
     let ticks = 0;
     let held = 0;
+    let cellsHeld = 0;
+    let cellsNow = 0;
+    let depth = 0;
+    const tick = (steps = 1): void => {
+      const looks = Math.floor(ticks / ticksPerLook);
+      ticks += steps;
+      if (Math.floor(ticks / ticksPerLook) === looks) return;
+      if (isCancelled() || this.#clock.monotonic() > deadline)
+        throw queryTimeout({ name: 'cypher', limitMs: timeMs });
+    };
     return {
-      tick: (steps = 1) => {
-        const looks = Math.floor(ticks / ticksPerLook);
-        ticks += steps;
-        if (Math.floor(ticks / ticksPerLook) === looks) return;
-        if (isCancelled() || this.#clock.monotonic() > deadline)
-          throw queryTimeout({ name: 'cypher', limitMs: timeMs });
-      },
+      tick,
       hold() {
         held += 1;
         if (held > heldMax) throw queryTooLarge({ held: heldMax });
+        cellsHeld += cellsNow;
+        cellsNow = 0;
       },
       release(rows) {
         held -= rows;
+      },
+      made(cells) {
+        cellsNow += cells;
+        if (cellsHeld + cellsNow > cellsMax) throw queryTooLarge({ held: cellsMax });
+        tick(1 + (cells >> 4));
+      },
+      fresh() {
+        if (depth === 0) cellsNow = 0;
+      },
+      enter() {
+        depth += 1;
+      },
+      leave() {
+        depth -= 1;
       },
     };
   }

@@ -43,4 +43,11 @@ export interface Budget {
   hold(): void;
   /** So many of them are held no longer. */
   release(rows: number): void;
+  /** Called for what expressions make: elements of lists, and texts by eight characters; throws above the bound, and when the time is over. */
+  made(cells: number): void;
+  /** The next row is read: what was made of the last one is held only where a row was. */
+  fresh(): void;
+  /** Between these an expression goes over a list, so rows that are read within it free nothing. */
+  enter(): void;
+  leave(): void;
 }
