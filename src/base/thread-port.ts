@@ -92,6 +92,11 @@ export class ThreadPort<R extends { readonly kind: string }> {
     }
   }
 
+  /** Ends a thread that does not come back: what waits for it fails as if it had died, and the next request starts another. */
+  kill(reason: string): void {
+    if (this.#worker !== undefined) this.#fail(this.#worker, reason);
+  }
+
   #refusal(): string | undefined {
     if (this.#isClosed) return 'it is closed';
     if (this.#pending.size >= pendingMax) return `${pendingMax} requests wait for it`;

@@ -3,6 +3,7 @@ import type { Clock } from '#base';
 import { CypherRunner } from '../cypher/index.ts';
 import type { CypherQuery, QueryResult } from '../store.ts';
 import { CypherView } from './cypher-view.ts';
+import { beganAt, cancelledAt } from './wire.ts';
 
 /** Rows and groups that one query may hold; a row takes a few hundred bytes. */
 const heldMax = 500_000;
@@ -23,11 +24,12 @@ export class CypherReader {
     cancelled: SharedArrayBuffer,
   ): QueryResult {
     const flag = new Int32Array(cancelled);
+    Atomics.store(flag, beganAt, 1);
     this.#view ??= new CypherView(this.#database);
     this.#database.exec('BEGIN');
     try {
       this.#view.begin(workspaces);
-      const isCancelled = (): boolean => Atomics.load(flag, 0) === 1;
+      const isCancelled = (): boolean => Atomics.load(flag, cancelledAt) === 1;
       const all = { ...limits, held: heldMax };
       return this.#runner.run(this.#view, { text, parameters }, all, isCancelled);
     } finally {

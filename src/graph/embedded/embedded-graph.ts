@@ -1,7 +1,7 @@
 import { besideModule, ThreadPort, type Chance, type Clock } from '#base';
 import { fenceLost, type FencePermit } from '#fence';
 import type { Key } from '#record';
-import { graphDamaged, graphMismatch, graphUnavailable } from '../errors.ts';
+import { graphDamaged, graphMismatch, graphUnavailable, queryTimeout } from '../errors.ts';
 import type { FenceMark } from '../fence-mark.ts';
 import { bindParameters } from '../queries/bind-parameters.ts';
 import type { AnyPart } from '../packed-part.ts';
@@ -18,7 +18,9 @@ import type {
 } from '../store.ts';
 import type { GraphRemoval, GraphRemovalCounts, QuietSession, RemovedSession } from '../removal.ts';
 import { encodeGroup } from './encode-group.ts';
+import { watchQuery } from './watch-query.ts';
 import {
+  cancelledAt,
   decodeFailure,
   type Failure,
   type GraphCheck,
@@ -293,18 +295,25 @@ class EmbeddedGraph implements EmbeddedGraphStore {
   }
 
   async cypher(query: CypherQuery, signal: AbortSignal): Promise<QueryResult> {
-    const cancelled = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const shared = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
     const cancel = (): void => {
-      Atomics.store(new Int32Array(cancelled), 0, 1);
+      Atomics.store(new Int32Array(shared), cancelledAt, 1);
     };
     signal.addEventListener('abort', cancel, { once: true });
+    const { queries } = this.#threads;
+    const { timeMs } = query.limits;
+    let isKilled = false;
+    const endWatch = watchQuery(this.#options.clock, timeMs, shared, () => {
+      isKilled = true;
+      queries.kill('a query did not end, and its thread is started again');
+    });
     try {
-      return (await this.#threads.queries.call({
-        kind: 'cypher',
-        query,
-        cancelled,
-      })) as QueryResult;
+      const request = { kind: 'cypher', query, cancelled: shared } as const;
+      return (await queries.call(request)) as QueryResult;
+    } catch (error) {
+      throw isKilled ? queryTimeout({ name: 'cypher', limitMs: timeMs }, error) : error;
     } finally {
+      endWatch();
       signal.removeEventListener('abort', cancel);
     }
   }

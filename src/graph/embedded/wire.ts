@@ -145,3 +145,7 @@ export function decodeFailure(failure: Failure): Error {
     return new Error(`the graph thread failed: ${message}`, { cause: stack });
   return new MillraceError(code, disposition, message, details, stack);
 }
+
+/** What a query's thread and its caller tell each other meanwhile: whether nobody waits any more, and whether it has begun. */
+export const cancelledAt = 0;
+export const beganAt = 1;
