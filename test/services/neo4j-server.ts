@@ -1,10 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import neo4j from 'neo4j-driver';
+import { systemChance } from '#base';
 
 /** The real server, as its jars from a Maven registry: no container is needed. The cache folder is ignored by git. */
 export const neo4jVersion = '5.26.12';
@@ -112,14 +113,21 @@ dbms.usage_report.enabled=false
 `;
 }
 
-function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
+/** Below those that systems give away by themselves: a server that is killed and started again would find its port in somebody's connection. */
+const ports = { first: 20_000, count: 10_000 } as const;
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = ports.first + Math.floor(systemChance.float() * ports.count);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((done) => {
     const probe = createServer();
-    probe.once('error', fail);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => done(port));
-    });
+    probe.once('error', () => done(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)));
   });
 }
 
