@@ -84,6 +84,9 @@ describe('the desk on the command line', () => {
     await runLine('dead', 'export', '--output', saved, ...at());
     expect(readFileSync(saved, 'utf8').trim().split('\n')).toHaveLength(5);
     const shown = await runLine('dead', 'discard', '--session', 'b', ...at());
+    expect(shown.out).toMatch(
+      /^3 dead letters would be discarded\n(?: {2}\S+\n){3}confirm {2}\S+$/,
+    );
     expect(shown.err).toContain('--yes');
     const gone = await runJson('dead', 'discard', '--session', 'b', '--yes', ...at());
     expect(gone).toMatchObject({ count: 3, job: { state: 'done' } });

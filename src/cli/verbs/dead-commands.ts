@@ -283,11 +283,11 @@ function addDiscard(dead: Command, run: Runner): void {
       const shown = await act(context, 'dead discard', { ...input, dry_run: true }, {});
       confirm = shown['confirm'];
       if (!isDone) {
-        printer.out(isJson ? json(shown) : facts(shown));
+        printer.out(isJson ? json(shown) : discardText(shown));
         if (!isJson) printer.err('Nothing was discarded. Next: the same with --yes');
         return exitCodes.done;
       }
-      printer.err(`discards ${plainText(shown['count'])} dead letters`);
+      printer.err(`discards ${lettersOf(shown['count'])}`);
     }
     const answer = await act(
       context,
@@ -297,7 +297,25 @@ function addDiscard(dead: Command, run: Runner): void {
     );
     const job = answer['job'] as Row;
     if (job['state'] === 'running') return followJob(context, answer, true);
-    printer.out(isJson ? json(answer) : facts(answer));
+    printer.out(isJson ? json(answer) : facts(job));
     return exitCodes.done;
   });
+}
+
+function lettersOf(count: unknown): string {
+  return count === 1 ? '1 dead letter' : `${plainText(count)} dead letters`;
+}
+
+/** Letters of a dry run that are named one by one; `--json` has more of them. */
+const namedMost = 10;
+
+function discardText({ count, ids, confirm }: Row): string {
+  const all = (ids ?? []) as readonly string[];
+  const left = Number(count) - Math.min(namedMost, all.length);
+  return [
+    `${lettersOf(count)} would be discarded`,
+    ...all.slice(0, namedMost).map((id) => `  ${id}`),
+    ...(left > 0 ? [`  and ${left} more: millrace dead list with the same filter`] : []),
+    `confirm  ${plainText(confirm)}`,
+  ].join('\n');
 }
