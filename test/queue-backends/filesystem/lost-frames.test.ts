@@ -72,7 +72,7 @@ async function framesOf(place: Place) {
   return (await scanJournal(place.disk, journal)).places;
 }
 
-describe('one frame of the journal that is damaged, whichever', () => {
+describe('one frame of the journal that is damaged, whichever (P4, P7)', () => {
   it.each([[[]], [['s', 't']], [['t', 'u']]])(
     'leaves books that balance, of each session and of the root, before and behind the ways out: files of %j behind (P4, P7)',
     async (behind) => {
