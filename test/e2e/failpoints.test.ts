@@ -152,6 +152,21 @@ describe('a daemon that recovers', () => {
     });
   });
 
+  it('is not held at its stop by a step of the start that does not end (P10, ING-825)', async () => {
+    await withTemporaryDirectory(async (root) => {
+      await makeLabRoot(root);
+      const stuck = { MILLRACE_FAILPOINTS: 'recovery:applied=delay:3600000' };
+      const short = [...args, '--set', 'shutdown.grace_ms=500ms'];
+      const ending = runDaemonToItsEnd({ root, args: short, env: stuck });
+      const { pid } = await readHint(root);
+      process.kill(pid, 'SIGTERM');
+      const { code, output } = await ending;
+      expect(code, output).toBe(0);
+      const next = await startDaemon({ root, args });
+      await next.kill();
+    });
+  });
+
   it('stops in order when it is told to before it is ready (P10)', async () => {
     await withTemporaryDirectory(async (root) => {
       await makeLabRoot(root);
