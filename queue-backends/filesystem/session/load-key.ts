@@ -215,8 +215,21 @@ async function withoutRecord(engine: Engine, key: Key): Promise<KeyState | undef
   state.cursor = generation.cursor;
   state.cursorText = JSON.stringify(generation.cursor);
   if ((await engine.files.logEnd(state)) === state.base) return undefined;
-  if (state.gen === 0) return state;
-  throw offsetCorrupt({ key, reason: `it is missing beside generation ${state.gen} of the log` });
+  if (state.gen > 0)
+    throw offsetCorrupt({ key, reason: `it is missing beside generation ${state.gen} of the log` });
+  const row = engine.options.state.getRow(key);
+  // A checkpoint writes the record before the row, and an end takes the log before the record: read from zero, the session would lose its books in silence.
+  if (row?.epoch === state.epoch)
+    throw offsetCorrupt({ key, reason: 'it is missing beside a log that was checkpointed' });
+  if (row !== undefined && row.ordinal < state.ordinal) goOnFrom(state, row);
+  return state;
+}
+
+/** The books of the epochs before, as this one's opening took them over (ING-805). */
+function goOnFrom(state: KeyState, { totals, owner }: KeyRow): void {
+  state.owner = owner;
+  state.baseTotals = totals;
+  Object.assign(state.totals, totals);
 }
 
 /**
