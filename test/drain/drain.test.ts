@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { batchCommitted } from '#signals';
 import { testKey } from '../support/queue-fixtures.ts';
 import {
   contradiction,
@@ -43,6 +44,25 @@ describe('drain', () => {
     await drained();
     expect(graph.applied.length).toBeLessThan(40);
     expect(graph.applied.flat()).toHaveLength(40);
+  });
+
+  it('goes on behind a record whose time of acceptance is no time, and tells no lag of it (P7)', async () => {
+    const { post, drained, queue } = openHere();
+    const lags: number[] = [];
+    const end = batchCommitted.subscribe(({ lagMs }) => lags.push(lagMs));
+    const one = note('a', 0);
+    const raw = Buffer.from(
+      Buffer.from(one.raw)
+        .toString('utf8')
+        .replace(/"at":"[^"]*"/, '"at":"yesterday"'),
+    );
+    expect(raw.includes('yesterday')).toBe(true);
+    await post({ ...one, raw }, note('b', 0));
+    await drained();
+    end();
+    expect(queue.totals()).toMatchObject({ applied: 2, pending: 0 });
+    expect(lags).toContain(0);
+    expect(lags.every(Number.isFinite)).toBe(true);
   });
 
   it('drains what a lost wake left, by the sweep alone (ING-416)', async () => {

@@ -90,7 +90,7 @@ export async function commitApplied(
   const startedMs = engine.clock.monotonic();
   await engine.queue.commit(key, after, cursor, applied);
   settle(engine, worker, after, cursor);
-  const lagMs = Math.max(0, engine.clock.now() - Date.parse(plan.acceptedAt ?? ''));
+  const lagMs = lagSince(plan.acceptedAt, engine.clock.now());
   engine.pace.committed(lagMs);
   batchCommitted.publish(() => ({
     key,
@@ -99,6 +99,12 @@ export async function commitApplied(
     durationMs: engine.clock.monotonic() - startedMs,
     lagMs,
   }));
+}
+
+/** A line may say anything of its time: one that is no time is no lag, or the pace of all sessions would be lost with it (P7). */
+function lagSince(acceptedAt: string | undefined, nowMs: number): number {
+  const lagMs = nowMs - Date.parse(acceptedAt ?? '');
+  return Number.isFinite(lagMs) ? Math.max(0, lagMs) : 0;
 }
 
 export interface DeadRecord {
