@@ -1,6 +1,6 @@
 import type { Key } from '#record';
 import type { Engine } from '../engine.ts';
-import { appliedOf } from './key-row.ts';
+import { appliedOf, takeBooks } from './key-row.ts';
 import { type KeyState, newKeyState } from './key-state.ts';
 
 /**
@@ -18,14 +18,12 @@ export function freshState(engine: Engine, key: Key, workspace: string, session:
     if (engine.options.state.getProgress(key) === undefined)
       state.ids = engine.indexer.filters.forNewKey();
   } else {
-    state.owner = row.owner;
+    takeBooks(state, row);
     state.cursor = row.cursor;
     state.baseCursor = row.cursor;
     state.cursorText = JSON.stringify(row.cursor);
     state.applied = appliedOf(row);
     state.before = state.applied;
-    state.baseTotals = row.totals;
-    Object.assign(state.totals, row.totals);
   }
   engine.table.put(state);
   engine.table.evictIfCrowded((other) => engine.locks.locked(other));

@@ -23,6 +23,13 @@ export function rowOf(state: KeyState): KeyRow {
   };
 }
 
+/** The books and the owner that an epoch goes on from, as its opening takes them from the row (ING-610, ING-805). */
+export function takeBooks(state: KeyState, { totals, owner }: KeyRow): void {
+  state.owner = owner;
+  state.baseTotals = totals;
+  Object.assign(state.totals, totals);
+}
+
 /** The last record that the graph is known to hold, as the row keeps it. */
 export function appliedOf({ appliedPosition, sha256 }: KeyRow): AppliedMark | null {
   return sha256 === null || appliedPosition === null ? null : { position: appliedPosition, sha256 };

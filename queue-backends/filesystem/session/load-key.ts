@@ -13,7 +13,7 @@ import { countUncounted, loadDead } from './dead-ahead.ts';
 import { readLetterLines } from './dead-file.ts';
 import { findGeneration, generationNamedBy, newestGeneration } from './find-generation.ts';
 import { type GenerationFile, beforeOf } from './generation-file.ts';
-import { appliedOf } from './key-row.ts';
+import { appliedOf, takeBooks } from './key-row.ts';
 import { type Engine, noteBacklog } from '../engine.ts';
 import { keepCopy } from '../evidence.ts';
 import { idOf } from './event-id.ts';
@@ -221,15 +221,8 @@ async function withoutRecord(engine: Engine, key: Key): Promise<KeyState | undef
   // A checkpoint writes the record before the row, and an end takes the log before the record: read from zero, the session would lose its books in silence.
   if (row?.epoch === state.epoch)
     throw offsetCorrupt({ key, reason: 'it is missing beside a log that was checkpointed' });
-  if (row !== undefined && row.ordinal < state.ordinal) goOnFrom(state, row);
+  if (row !== undefined && row.ordinal < state.ordinal) takeBooks(state, row);
   return state;
-}
-
-/** The books of the epochs before, as this one's opening took them over (ING-805). */
-function goOnFrom(state: KeyState, { totals, owner }: KeyRow): void {
-  state.owner = owner;
-  state.baseTotals = totals;
-  Object.assign(state.totals, totals);
 }
 
 /**

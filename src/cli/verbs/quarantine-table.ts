@@ -42,6 +42,12 @@ const workspaceOption = [
   'needed when the session id exists in several',
 ] as const;
 
+function triedText(answer: Row): string {
+  return answer['dry_run'] === true
+    ? `${facts(answer)}\nNothing was changed: say --yes to do it.`
+    : facts(answer);
+}
+
 /** An act on one session that only shows what it would do until `--yes` is said. */
 const triedFirst: Pick<
   VerbCommand,
@@ -56,10 +62,7 @@ const triedFirst: Pick<
     workspace: options['workspace'],
     dry_run: options['yes'] !== true,
   }),
-  render: (answer) =>
-    answer['dry_run'] === true
-      ? `${facts(answer)}\nNothing was changed: say --yes to do it.`
-      : facts(answer),
+  render: triedText,
 };
 
 export const quarantineCommands: readonly VerbCommand[] = [
@@ -134,10 +137,7 @@ export const quarantineCommands: readonly VerbCommand[] = [
       confirm: options['confirm'],
       dry_run: options['yes'] !== true,
     }),
-    render: (answer) =>
-      answer['dry_run'] === true
-        ? `${facts(answer)}\nNothing was changed: say --yes to do it.`
-        : facts(answer),
+    render: triedText,
   },
   {
     verb: 'queue recover',
