@@ -23,3 +23,4 @@ export * from './thread-port.ts';
 export * from './gate.ts';
 export * from './pace.ts';
 export * from './suggest.ts';
+export * from './young-generation.ts';

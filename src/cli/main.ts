@@ -1,4 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { boundYoungGeneration } from '#base';
+import { nodeOptions } from '#config';
 import { addBackupCommands } from './commands/backup-commands.ts';
 import { addConfigCommands } from './serve/config-commands.ts';
 import { addDeadCommands } from './verbs/dead-commands.ts';
@@ -27,7 +29,10 @@ import { addWatchCommand } from './watch/watch-command.ts';
 /** Runs the command line and resolves to the exit code. Never rejects for what a user or the world did. */
 export async function main(words: readonly string[], given?: Printer): Promise<number> {
   // A daemon goes on without a reader of its log.
-  if (given === undefined) endQuietlyWithReader({ isDaemon: words[0] === 'serve' });
+  if (given === undefined) {
+    endQuietlyWithReader({ isDaemon: words[0] === 'serve' });
+    boundYoungGeneration(nodeOptions());
+  }
   const printer = given ?? consolePrinter();
   const outcome: Outcome = { code: exitCodes.done };
   const program = createProgram(printer, outcome);

@@ -63,3 +63,8 @@ export function readEnvironment(variables: Variables = process.env): Environment
 export function childEnvironment(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...more };
 }
+
+/** What this process was told of Node itself, on the command line or by NODE_OPTIONS. */
+export function nodeOptions(): readonly string[] {
+  return [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
+}
