@@ -1,7 +1,14 @@
 import { forbidden, mayUseWorkspace, type Principal } from '#access';
-import { decodeUtf8, formatBytes, JsonInvalid, parseJson, type JsonValue } from '#base';
+import {
+  decodeUtf8,
+  formatBytes,
+  JsonInvalid,
+  parseJson,
+  type JsonValue,
+  type MemberSlice,
+} from '#base';
 import { recordFraming } from '#queue';
-import { parseEvent, type AcceptedEvent, type EventFrame } from '#record';
+import { parseEvent, scanEvent, type AcceptedEvent, type EventFrame } from '#record';
 import { eventInvalid, recordNotJson, recordTooLarge } from './errors.ts';
 import type { Reject } from './ingest.ts';
 import { locateJsonFault } from './locate-json-fault.ts';
@@ -44,16 +51,30 @@ export function parseDocument(bytes: Uint8Array): Parsed {
   }
 }
 
+/** A record that passes and is plain, as nearly all are; undefined for any other, which is then parsed to tell what it is. */
+export function checkPlain(
+  bytes: Uint8Array,
+  rules: RecordRules,
+  place: Place,
+): Checked | undefined {
+  if (bytes.byteLength > rules.eventBytesMax) return undefined;
+  const scanned = scanEvent(bytes, depthMax);
+  if (scanned === undefined) return undefined;
+  const checked = checkEvent(scanned.value, bytes, rules, place, scanned.members);
+  return checked.event === undefined ? undefined : checked;
+}
+
 /** Checks one record whose bytes are `value`. */
 export function checkEvent(
   value: JsonValue,
   bytes: Uint8Array,
   rules: RecordRules,
   place: Place,
+  members?: readonly MemberSlice[],
 ): Checked {
   const large = checkSize(bytes, rules, place);
   if (large !== undefined) return { reject: large };
-  const { event, faults } = parseEvent(value, bytes, rules.frame);
+  const { event, faults } = parseEvent(value, bytes, rules.frame, members);
   if (event === undefined) {
     const message = faults.map((fault) => fault.message).join('; ');
     const [first] = faults;

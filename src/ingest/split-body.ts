@@ -2,6 +2,7 @@ import { sliceItems, type JsonValue } from '#base';
 import { recordFraming } from '#queue';
 import {
   checkEvent,
+  checkPlain,
   checkSize,
   parseDocument,
   type Checked,
@@ -43,6 +44,8 @@ function* linesOf(body: Uint8Array, rules: RecordRules): Generator<Checked> {
 function checkLine(bytes: Uint8Array, rules: RecordRules, place: Place): Checked {
   const large = checkSize(bytes, rules, place);
   if (large !== undefined) return { reject: large };
+  const plain = checkPlain(bytes, rules, place);
+  if (plain !== undefined) return plain;
   const { value, fault } = parseDocument(bytes);
   if (value === undefined) return { reject: { ...place, ...fault } };
   if (!Array.isArray(value)) return checkEvent(value, bytes, rules, place);
@@ -52,8 +55,10 @@ function checkLine(bytes: Uint8Array, rules: RecordRules, place: Place): Checked
 
 /** One event, or an array of them, as one JSON document. */
 function documentOf(body: Uint8Array, rules: RecordRules): SplitBody {
-  const { value, fault } = parseDocument(body);
   const place = { index: 0, line: 1 };
+  const plain = checkPlain(body, rules, place);
+  if (plain !== undefined) return { single: plain };
+  const { value, fault } = parseDocument(body);
   if (value === undefined) return { single: { reject: { ...place, ...fault } } };
   return Array.isArray(value)
     ? { records: itemsOf(value as readonly JsonValue[], body, rules) }

@@ -18,6 +18,7 @@ export * from './log-record.ts';
 export * from './accepted-event.ts';
 export * from './anonymous.ts';
 export * from './parse-event.ts';
+export * from './scan-event.ts';
 export * from './build-line.ts';
 export * from './parse-line.ts';
 export * from './content-digest.ts';

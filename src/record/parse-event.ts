@@ -1,4 +1,10 @@
-import { isJsonObject, sliceMembers, type JsonObject, type JsonValue } from '#base';
+import {
+  isJsonObject,
+  sliceMembers,
+  type JsonObject,
+  type JsonValue,
+  type MemberSlice,
+} from '#base';
 import type { AcceptedEvent } from './accepted-event.ts';
 import {
   checkEventId,
@@ -42,12 +48,13 @@ const ownMembers: ReadonlySet<string> = new Set([
 /**
  * Checks one event of a request (ING-911, ING-111, ING-941, ING-943, ING-944). `value` is what `parseJson` made of `bytes`. Every fault is
  * reported, not the first alone. Members: `event`, `workspace`, `data` with `data.timestamp`; `session_id` here or in `data`; optional
- * `event_id` or the predecessor's `idempotency_key`, with `derived_id: true` where a format made it (D21).
+ * `event_id` or the predecessor's `idempotency_key`, with `derived_id: true` where a format made it (D21). `members` are those of `bytes`, for who knows them.
  */
 export function parseEvent(
   value: JsonValue,
   bytes: Uint8Array,
   frame: EventFrame = {},
+  members?: readonly MemberSlice[],
 ): ParsedEvent {
   if (!isJsonObject(value)) return { faults: [invalid('', 'an event is a JSON object')] };
   const faults: EventFault[] = [];
@@ -57,7 +64,7 @@ export function parseEvent(
   const session = readSession(value, data, frame.session, faults);
   const eventId = readEventId(value, frame.eventId, faults);
   if (faults.length > 0) return { faults };
-  const spans = memberSpans(bytes);
+  const spans = memberSpans(bytes, members ?? sliceMembers(bytes));
   return {
     event: {
       workspace,
@@ -163,10 +170,13 @@ function readEventId(
 }
 
 /** Bytes of `data`, of a repeated name the last, as JSON.parse takes it; and all that is not ours, as one object. */
-function memberSpans(bytes: Uint8Array): { data: Uint8Array; more: Uint8Array | undefined } {
+function memberSpans(
+  bytes: Uint8Array,
+  members: readonly MemberSlice[],
+): { data: Uint8Array; more: Uint8Array | undefined } {
   let data: Uint8Array = bytes;
   const more: Uint8Array[] = [];
-  for (const { key, keyStart, start, end } of sliceMembers(bytes)) {
+  for (const { key, keyStart, start, end } of members) {
     if (key === 'data') data = bytes.subarray(start, end);
     if (ownMembers.has(key)) continue;
     more.push(Buffer.from(more.length === 0 ? '{' : ','), bytes.subarray(keyStart, end));

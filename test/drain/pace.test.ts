@@ -63,8 +63,9 @@ describe('the share of the drain', () => {
     expect(nextShare(0.5, { ...press, waitedPart: 0.1 })).toBe(0.5);
   });
 
-  it('grows with what the graph is behind, up to all of it', () => {
-    expect(nextShare(0.5, { ...press, lagMs: lagWholeMs / 2 })).toBe(0.5);
+  it('grows with the square of what the graph is behind, up to all of it', () => {
+    expect(nextShare(0.1, { ...press, lagMs: lagWholeMs / 2 })).toBe(0.25);
+    expect(nextShare(0.1, { ...press, lagMs: lagWholeMs / 10 })).toBe(shareLeast);
     expect(nextShare(0.5, { ...press, lagMs: lagWholeMs * 3 })).toBe(1);
   });
 });

@@ -9,11 +9,12 @@ import { type Flight, type KeyState, dirty } from '../session/key-state.ts';
 import { takeLetter } from '../session/letters.ts';
 import {
   type AppendKey,
-  type AppendMeta,
   type AppendRecord,
   type SettledLetter,
   appendMetaOffset,
+  appendMetaText,
 } from '../journal/payloads.ts';
+import type { DedupEntry } from '#state';
 import { requeueLine } from '../session/requeue-line.ts';
 import { addToTail } from '../session/tail.ts';
 import { writeStored } from '../session/stored-line.ts';
@@ -52,7 +53,8 @@ export class AppendFrame implements JournalEntry {
   readonly #placed: readonly PlacedRecord[];
   readonly #parts: readonly KeyPart[];
   readonly #records: readonly AppendRecord[];
-  readonly #meta: Buffer;
+  readonly #meta: string;
+  readonly #metaBytes: number;
   readonly #acceptedMs: number;
   #lines: Uint8Array[] = [];
   #settle: (isDurable: boolean) => void;
@@ -70,7 +72,10 @@ export class AppendFrame implements JournalEntry {
     this.#placed = placed;
     this.#acceptedMs = engine.options.clock.now();
     const keys: AppendKey[] = [];
-    const states = [...new Set([...ownersBefore.keys(), ...duplicates.keys()])];
+    const states =
+      duplicates.size === 0
+        ? [...ownersBefore.keys()]
+        : [...new Set([...ownersBefore.keys(), ...duplicates.keys()])];
     this.#parts = states.map((state) => {
       const carried = state.pendingDuplicates;
       const count = carried + (duplicates.get(state) ?? 0);
@@ -81,9 +86,9 @@ export class AppendFrame implements JournalEntry {
       return { state, duplicates: count, carried, isOpening, isClaiming, ownerBefore };
     });
     this.#records = recordsOf(placed, states);
-    const meta: AppendMeta = { keys, records: this.#records, t: this.#acceptedMs };
-    this.#meta = Buffer.from(JSON.stringify(meta), 'utf8');
-    let bytes = appendMetaOffset + this.#meta.length;
+    this.#meta = appendMetaText({ keys, records: this.#records, t: this.#acceptedMs });
+    this.#metaBytes = Buffer.byteLength(this.#meta);
+    let bytes = appendMetaOffset + this.#metaBytes;
     for (const { length } of placed) bytes += length;
     this.payloadBytes = bytes;
     this.recordCount = placed.length;
@@ -97,24 +102,18 @@ export class AppendFrame implements JournalEntry {
       this.#engine.pendingDuplicates += duplicates - carried;
       state.pendingDuplicates = 0;
     }
-    for (const { state, input, offset, length, settles } of this.#placed) {
+    for (const placed of this.#placed) {
+      const { state, input, settles } = placed;
       if (settles !== undefined) state.settling.set(settles.id, this.settled);
-      if (input.eventId === undefined) continue;
-      const isDerivedId = input.isDerivedId === true;
-      const entry = {
-        ordinal: state.ordinal,
-        offset,
-        length,
-        status: 'live',
-        isDerivedId,
-      } as const;
-      state.recent.set(input.eventId, { entry, inFlight: this.settled });
+      if (input.eventId !== undefined)
+        state.recent.set(input.eventId, { entry: entryOf(placed), inFlight: this.settled });
     }
   }
 
   write(buffer: Buffer, at: number): number {
-    buffer.writeUInt32LE(this.#meta.length, at);
-    let end = at + appendMetaOffset + this.#meta.copy(buffer, at + appendMetaOffset);
+    buffer.writeUInt32LE(this.#metaBytes, at);
+    let end = at + appendMetaOffset;
+    end += buffer.write(this.#meta, end, this.#metaBytes, 'utf8');
     let crc = crc32c(buffer.subarray(at, end));
     const lines: Uint8Array[] = [];
     for (const { input, length } of this.#placed) {
@@ -158,17 +157,7 @@ export class AppendFrame implements JournalEntry {
       if (settles === undefined) totals.accepted += 1;
       else totals.dead -= 1;
     noteBacklog(engine, state, before);
-    if (input.eventId !== undefined) {
-      const isDerivedId = input.isDerivedId === true;
-      const { ordinal } = state;
-      engine.indexer.add(state, input.eventId, {
-        ordinal,
-        offset,
-        length,
-        status: 'live',
-        isDerivedId,
-      });
-    }
+    if (input.eventId !== undefined) engine.indexer.add(state, input.eventId, entryOf(placed));
     if (settles === undefined) return;
     state.settling.delete(settles.id);
     takeLetter(engine, state, requeueLine(state, record, this.#acceptedMs));
@@ -193,6 +182,11 @@ export class AppendFrame implements JournalEntry {
     this.error = error;
     this.#settle(false);
   }
+}
+
+function entryOf({ state, input, offset, length }: PlacedRecord): DedupEntry {
+  const isDerivedId = input.isDerivedId === true;
+  return { ordinal: state.ordinal, offset, length, status: 'live', isDerivedId };
 }
 
 function recordsOf(placed: readonly PlacedRecord[], states: readonly KeyState[]): AppendRecord[] {

@@ -33,19 +33,28 @@ export function checkFraming(records: readonly AppendInput[]): void {
 /** Quotas for a whole request, before anything of it is handed over (ING-023). */
 export function checkRoom(engine: Engine, storable: readonly Storable[]): void {
   if (storable.length === 0) return;
+  const [only] = storable;
+  if (storable.length === 1 && only !== undefined) {
+    checkLoads(engine, [only.state], [loadOf(only.state, storedBytes(only.input.raw))]);
+    return;
+  }
   const added = new Map<KeyState, number>();
-  let total = 0;
   for (const { state, input } of storable) {
     const bytes = storedBytes(input.raw);
     added.set(state, (added.get(state) ?? 0) + bytes);
-    total += bytes;
   }
-  assertRoom(
-    engine.options.limits,
-    engine.backlogBytes + engine.journal.queuedBytes,
+  checkLoads(
+    engine,
+    [...added.keys()],
     [...added].map(([state, bytes]) => loadOf(state, bytes)),
   );
-  for (const state of added.keys()) if (state.isStuck) checkCarried(engine, state);
+}
+
+function checkLoads(engine: Engine, states: readonly KeyState[], loads: readonly KeyLoad[]): void {
+  assertRoom(engine.options.limits, engine.backlogBytes + engine.journal.queuedBytes, loads);
+  for (const state of states) if (state.isStuck) checkCarried(engine, state);
+  let total = 0;
+  for (const { addedBytes } of loads) total += addedBytes;
   checkMemory(engine, total);
   checkSpace(engine, total);
 }

@@ -294,6 +294,29 @@ function encodeWithMeta(meta: unknown, parts: readonly Uint8Array[]): EncodedPay
   };
 }
 
+/**
+ * What `JSON.stringify` makes of it, byte for byte. Nearly every frame is one record of one open key, and its text is put together from its parts: 0.5 µs, where
+ * objects for the encoder and a walk over them take 2.
+ */
+export function appendMetaText(meta: AppendMeta): string {
+  const { keys, records, t } = meta;
+  const [key] = keys;
+  const [record] = records;
+  const isPlain =
+    keys.length === 1 &&
+    records.length === 1 &&
+    key !== undefined &&
+    record !== undefined &&
+    key.open === undefined &&
+    key.own === undefined &&
+    key.dup === undefined &&
+    record.set === undefined;
+  if (!isPlain) return JSON.stringify(meta);
+  const id = record.id === undefined ? '' : `,"id":${JSON.stringify(record.id)}`;
+  const derived = record.der === undefined ? '' : ',"der":1';
+  return `{"keys":[{"k":${JSON.stringify(key.k)},"e":${JSON.stringify(key.e)},"o":${key.o}}],"records":[{"k":${record.k},"at":${record.at},"len":${record.len}${id}${derived}}],"t":${t}}`;
+}
+
 /** With lines that are in their stored form already. */
 export function encodeAppend(meta: AppendMeta, lines: readonly Uint8Array[]): EncodedPayload {
   return encodeWithMeta(meta, lines);
