@@ -7,7 +7,7 @@ import {
   type JsonObject,
 } from '#base';
 import { isTimestamp } from '#record';
-import { translateLine } from './amplifier/translate-line.ts';
+import { translateObject } from './amplifier/translate-line.ts';
 import { newClaudeState, type ClaudeState } from './claude-code/state.ts';
 import { translateHook } from './claude-code/translate-hook.ts';
 import { sessionOfRow } from './claude-code/read-row.ts';
@@ -98,15 +98,15 @@ class RowTranslator implements FileTranslator {
     const read = readRow(bytes);
     if (read === undefined) return [nothing(source)];
     if ('kind' in read) return [{ ...nothing(source), reject: read }];
-    const { object, text } = read;
+    const { object } = read;
     const format = this.#forced ?? recognise(object, this.#state.format);
     if (format === undefined) return [{ ...nothing(source), reject: noFormat(object) }];
     this.#state.format = format;
     if (format === 'claude-code' || format === 'codex')
-      return this.#row({ source, object, text, format });
+      return this.#row({ source, object, text: Buffer.from(bytes).toString('utf8'), format });
     return [
       readable(source, () => {
-        if (format === 'amplifier') return this.#amplifier(source, bytes);
+        if (format === 'amplifier') return this.#amplifier(source, object, bytes);
         if (format === 'claude-hooks') return this.#hook(source, object);
         return this.#ofService(source, object, format);
       }),
@@ -123,9 +123,9 @@ class RowTranslator implements FileTranslator {
   }
 
   /** A line of an Amplifier log whose folder names the project needs no other word for its workspace. */
-  #amplifier(source: SourceLine, bytes: Uint8Array): LineOutcome {
+  #amplifier(source: SourceLine, object: JsonObject, bytes: Uint8Array): LineOutcome {
     const workspace = this.#defaults.workspace ?? projectOfPath(this.#defaults.path);
-    const translated = translateLine(bytes, { ...this.#defaults, workspace });
+    const translated = translateObject(object, bytes, { ...this.#defaults, workspace });
     const told = { source, format: 'amplifier', bodies: [] } as const;
     if (translated.kind === 'event') return { ...told, bodies: [translated.body] };
     return translated.kind === 'reject' ? { ...told, reject: translated } : told;
@@ -285,9 +285,7 @@ function withoutNulls(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(from, to);
 }
 
-type Read =
-  | { readonly object: JsonObject; readonly text: string }
-  | Extract<Translated, { kind: 'reject' }>;
+type Read = { readonly object: JsonObject } | Extract<Translated, { kind: 'reject' }>;
 
 /** Undefined for a blank line. */
 function readRow(bytes: Uint8Array): Read | undefined {
@@ -296,7 +294,7 @@ function readRow(bytes: Uint8Array): Read | undefined {
   if (bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)) return undefined;
   try {
     const value = parseJson(bytes, { depthMax });
-    if (isJsonObject(value)) return { object: value, text: Buffer.from(bytes).toString('utf8') };
+    if (isJsonObject(value)) return { object: value };
     return { kind: 'reject', code: 'EVENT_INVALID', message: 'the line is not a JSON object' };
   } catch (error) {
     if (!(error instanceof JsonInvalid)) throw error;

@@ -160,7 +160,7 @@ describe('post on the command line', () => {
 });
 
 describe('post of a long file', () => {
-  const lines = Array.from({ length: 1700 }, (_, n) => event(n));
+  const lines = Array.from({ length: 3700 }, (_, n) => event(n));
 
   it('reads on while a batch is on its way, and sends the next when that is answered', async () => {
     const bodies: string[] = [];
@@ -179,7 +179,7 @@ describe('post of a long file', () => {
       await expect.poll(() => answers.length).toBe(batch);
       answers[batch - 1]?.();
     }
-    expect(await posted).toMatchObject({ lines: 1700, queued: 1700 });
+    expect(await posted).toMatchObject({ lines: 3700, queued: 3700 });
     const order = bodies.map((body) => (JSON.parse(body) as { data: { n: number } }).data.n);
     expect(order).toEqual(lines.map((_, n) => n));
   });

@@ -56,7 +56,7 @@ export interface PostResult {
 }
 
 /** A batch is sent when it has this many events or bytes: large enough to share a sync, small enough to repeat cheaply. */
-const batchEventsMax = 500;
+const batchEventsMax = 1000;
 const batchBytesMax = 1024 * 1024;
 /** `ingest.max_event_bytes` as it is unless an operator changed it (QFS-32). */
 const lineBytesMaxDefault = 16 * 1024 * 1024;

@@ -37,14 +37,21 @@ export type Envelope = 'foundation' | 'typed' | 'body';
 export function translateLine(line: Uint8Array, defaults: SourceDefaults): Translated {
   if (isBlank(line)) return { kind: 'skip' };
   const parsed = readObject(line);
-  if ('kind' in parsed) return parsed;
-  const envelope = envelopeOf(parsed.object);
+  return 'kind' in parsed ? parsed : translateObject(parsed.object, line, defaults);
+}
+
+/** The same for a line that was parsed already. */
+export function translateObject(
+  object: JsonObject,
+  line: Uint8Array,
+  defaults: SourceDefaults,
+): Translated {
+  const envelope = envelopeOf(object);
   if (envelope === undefined) {
     return invalid('the line is no event: it has neither event with data nor type with ts');
   }
-  const text = Buffer.from(flattenWhitespace(line)).toString('utf8');
-  if (envelope === 'body') return translateBody(parsed.object, line, text, defaults);
-  return translateLog(parsed.object, line, envelope === 'typed' ? 'type' : 'event', defaults);
+  if (envelope === 'body') return translateBody(object, line, defaults);
+  return translateLog(object, line, envelope === 'typed' ? 'type' : 'event', defaults);
 }
 
 /** Undefined for a line that is no event, such as one of a transcript. */
@@ -72,7 +79,7 @@ function translateLog(
   if (workspace === undefined) return noWorkspace();
   const data = object['data'] ?? {};
   if (!isJsonObject(data)) return invalid('data is not an object');
-  const spans = spansOf(line);
+  const spans = new Spans(flattenWhitespace(line));
   const added = promotedMembers
     .filter((member) => spans.has(member) && data[member] === undefined)
     .map((member) => `${JSON.stringify(member)}:${spans.get(member)}`);
@@ -88,28 +95,23 @@ function translateLog(
 }
 
 /** A body of `POST /events`, or a context-intelligence log line, which is one with its time repeated at the top. */
-function translateBody(
-  object: JsonObject,
-  line: Uint8Array,
-  text: string,
-  defaults: SourceDefaults,
-): Translated {
-  const spans = spansOf(line);
+function translateBody(object: JsonObject, line: Uint8Array, defaults: SourceDefaults): Translated {
+  const spans = new Spans(flattenWhitespace(line));
   const data = object['data'];
   if (!isJsonObject(data)) return invalid('data is missing or not an object');
   const workspace = textOf(object['workspace']) ?? defaults.workspace;
   if (workspace === undefined) return noWorkspace();
   const added = missingOf(object, data, spans, defaults);
-  const dataText = withMembers(spans.get('data') ?? '{}', added);
+  const dataText = (): string => withMembers(spans.get('data') ?? '{}', added);
   const event = textOf(object['event']) ?? '';
   const isPlainLog = Object.keys(object).every((member) => logMembers.has(member));
-  if (isPlainLog) return bodyOf(workspace, event, dataText);
+  if (isPlainLog) return bodyOf(workspace, event, dataText());
   const members: string[] = [];
   if (textOf(object['workspace']) === undefined)
     members.push(`"workspace":${JSON.stringify(workspace)}`);
-  if (added.length > 0) members.push(`"data":${dataText}`);
-  if (!hasId(object)) members.push(...idMembers(eventKey(workspace, event, dataText)));
-  return { kind: 'event', body: withMembers(text, members) };
+  if (added.length > 0) members.push(`"data":${dataText()}`);
+  if (!hasId(object)) members.push(...idMembers(eventKey(workspace, event, dataText())));
+  return { kind: 'event', body: withMembers(spans.whole(), members) };
 }
 
 /** All that a context-intelligence log line has. */
@@ -118,7 +120,7 @@ const logMembers: ReadonlySet<string> = new Set(['data', 'event', 'timestamp', '
 function missingOf(
   object: JsonObject,
   data: JsonObject,
-  spans: ReadonlyMap<string, string>,
+  spans: Spans,
   defaults: SourceDefaults,
 ): readonly string[] {
   const added: string[] = [];
@@ -126,8 +128,8 @@ function missingOf(
   if (!hasSession && defaults.session !== undefined) {
     added.push(`"session_id":${JSON.stringify(defaults.session)}`);
   }
-  const time = spans.get('timestamp');
-  if (data['timestamp'] === undefined && time !== undefined) added.push(`"timestamp":${time}`);
+  const time = data['timestamp'] === undefined ? spans.get('timestamp') : undefined;
+  if (time !== undefined) added.push(`"timestamp":${time}`);
   return added;
 }
 
@@ -154,15 +156,37 @@ function withMembers(text: string, members: readonly string[]): string {
   return `${open}${open.endsWith('{') ? '' : ','}${members.join(',')}}`;
 }
 
-/** Text of each top-level value, the last of a repeated name. */
-function spansOf(line: Uint8Array): ReadonlyMap<string, string> {
-  const bytes = flattenWhitespace(line);
-  return new Map(
-    sliceMembers(bytes).map(({ key, start, end }) => [
-      key,
-      Buffer.from(bytes.subarray(start, end)).toString('utf8'),
-    ]),
-  );
+/** Texts of top-level values, the last of a repeated name; found and decoded once they are asked for: most events are sent as they are. */
+class Spans {
+  readonly #bytes: Uint8Array;
+  #found: Map<string, { readonly start: number; readonly end: number }> | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  whole(): string {
+    return this.#text(0, this.#bytes.length);
+  }
+
+  has(name: string): boolean {
+    return this.#spans().has(name);
+  }
+
+  get(name: string): string | undefined {
+    const span = this.#spans().get(name);
+    return span === undefined ? undefined : this.#text(span.start, span.end);
+  }
+
+  #spans(): Map<string, { readonly start: number; readonly end: number }> {
+    this.#found ??= new Map(sliceMembers(this.#bytes).map((member) => [member.key, member]));
+    return this.#found;
+  }
+
+  #text(start: number, end: number): string {
+    const { buffer, byteOffset } = this.#bytes;
+    return Buffer.from(buffer, byteOffset + start, end - start).toString('utf8');
+  }
 }
 
 function readObject(
