@@ -1,7 +1,8 @@
 import type { Key } from '#record';
 import type { Engine } from '../engine.ts';
 import { frameKinds } from './frame.ts';
-import { type KeyState, type TailLine, isCounted } from '../session/key-state.ts';
+import { type KeyState, isCounted } from '../session/key-state.ts';
+import type { TailLine } from '../session/tail-memory.ts';
 import {
   type AppendMeta,
   type CopiedFrame,

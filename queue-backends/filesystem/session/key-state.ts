@@ -3,20 +3,12 @@ import type { AppliedMark } from '#queue';
 import { type Cursor, type Key, type Position, formatPosition } from '#record';
 import type { DedupEntry, KeyTotals } from '#state';
 import type { DeadLine, OutcomeLine } from '../journal/payloads.ts';
+import type { TailLine, TailMemory } from './tail-memory.ts';
 
 export interface Quarantine {
   readonly code: string;
   readonly message: string;
   readonly since: string;
-}
-
-/** A stored line that is still in memory. */
-export interface TailLine {
-  readonly offset: number;
-  /** The stored form, line break included. */
-  readonly bytes: Uint8Array;
-  /** Written by this process in this life, so its checksum is right. */
-  readonly isOwn?: boolean;
 }
 
 /** Resolves true when a frame became durable, false when it failed; never rejects. */
@@ -58,11 +50,6 @@ export interface AppliedBefore {
 }
 
 export type MutableTotals = { -readonly [Member in keyof KeyTotals]: KeyTotals[Member] };
-
-/** Bytes of stored lines that all keys together hold in memory (P9). */
-export interface TailMemory {
-  bytes: number;
-}
 
 /** Frames up to this one, in the order of the journal, are in an offset record. */
 export interface CountedFrame {

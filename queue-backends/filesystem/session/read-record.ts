@@ -1,5 +1,6 @@
 import type { Engine } from '../engine.ts';
-import type { KeyState, TailLine } from './key-state.ts';
+import type { KeyState } from './key-state.ts';
+import type { TailLine } from './tail-memory.ts';
 import { recordIn } from './read-lines.ts';
 import { recordOfOwn } from './stored-line.ts';
 

@@ -8,9 +8,10 @@ import {
   generationOf,
   type GenerationFile,
 } from './generation-file.ts';
-import type { KeyState, TailLine } from './key-state.ts';
+import type { KeyState } from './key-state.ts';
 import { LogHandles } from './log-handles.ts';
 import { trimTail } from './tail.ts';
+import type { TailLine } from './tail-memory.ts';
 
 export interface SessionFilesOptions {
   readonly disk: Disk;

@@ -1,6 +1,7 @@
 import { assert } from '#base';
 import type { Key } from '#record';
-import { type KeyState, type TailMemory, isEvictable } from './key-state.ts';
+import { type KeyState, isEvictable } from './key-state.ts';
+import { TailMemory } from './tail-memory.ts';
 
 /** Idle keys that stay in memory for their next event. */
 const idleStatesMax = 4096;
@@ -8,7 +9,7 @@ const looksPerPut = 128;
 
 /** The keys in memory. A key that is idle is read again from its files when it is needed (QFS-15). */
 export class StateTable {
-  readonly memory: TailMemory = { bytes: 0 };
+  readonly memory: TailMemory = new TailMemory();
   readonly #states = new Map<Key, KeyState>();
   #tick = 0;
   /** Where the last sweep stopped; the ticks when the round before began, and this one. */

@@ -1,4 +1,5 @@
-import type { KeyState, TailLine } from './key-state.ts';
+import type { KeyState } from './key-state.ts';
+import type { TailLine } from './tail-memory.ts';
 
 /** Lines stay in memory for the drain after they were written, up to this many bytes of one key and of all keys. */
 const warmTailBytesMax = 1024 * 1024;
@@ -7,7 +8,7 @@ const warmMemoryBytesMax = 64 * 1024 * 1024;
 export function addToTail(state: KeyState, line: TailLine): void {
   state.tail.push(line);
   state.tailBytes += line.bytes.length;
-  state.memory.bytes += line.bytes.length;
+  state.memory.add(line);
 }
 
 /** Forgets lines that the log holds and the drain has passed, or that are more than a warm tail. */
@@ -21,9 +22,8 @@ export function trimTail(state: KeyState): void {
     drop += 1;
   }
   if (drop === 0) return;
-  state.tail.splice(0, drop);
+  for (const line of state.tail.splice(0, drop)) state.memory.drop(line);
   state.tailBytes -= bytes;
-  state.memory.bytes -= bytes;
 }
 
 function isWarm(state: KeyState, dropped: number): boolean {
@@ -36,15 +36,14 @@ function isWarm(state: KeyState, dropped: number): boolean {
 /** Forgets lines that end at or before an offset: the log begins behind them now. */
 export function dropTailBelow(state: KeyState, base: number): void {
   const kept = state.tail.filter(({ offset }) => offset >= base);
-  const bytes = kept.reduce((sum, line) => sum + line.bytes.length, 0);
-  state.memory.bytes -= state.tailBytes - bytes;
+  for (const line of state.tail) if (line.offset < base) state.memory.drop(line);
   state.tail = kept;
-  state.tailBytes = bytes;
+  state.tailBytes = kept.reduce((sum, line) => sum + line.bytes.length, 0);
 }
 
 /** For a state that another one replaces. */
 export function dropTail(state: KeyState): void {
-  state.memory.bytes -= state.tailBytes;
+  for (const line of state.tail) state.memory.drop(line);
   state.tail = [];
   state.tailBytes = 0;
 }
