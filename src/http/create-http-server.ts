@@ -8,10 +8,12 @@ import { answerClientError } from './failures/client-error.ts';
 import { addConsoleRoutes } from './console-routes.ts';
 import { listenFailed, routeUnknown } from './errors.ts';
 import { cloudEventStyle, isCloudRequest } from './doors/cloud-event-style.ts';
-import { EventDoor, type AskedEvents } from './doors/event-door.ts';
+import type { AskedEvents } from './doors/asked-events.ts';
+import { EventDoor } from './doors/event-door.ts';
 import { addEventRoutes, isPlainEvents } from './doors/event-routes.ts';
 import { ForeignDoor } from './doors/foreign-door.ts';
 import { addForeignRoutes } from './doors/foreign-routes.ts';
+import { FastPath } from './fast-path/fast-path.ts';
 import { addProbeRoutes } from './probe-routes.ts';
 import type { WaitingMessage } from './doors/request-state.ts';
 import { sendFailure } from './failures/send-failure.ts';
@@ -72,20 +74,30 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const { url = '' } = request;
     // Fastify tells connections that are about to be closed.
     if (isClosing || !isPlainEvents(request)) app.routing(request, response);
-    else serve({ request, response, id: nextId(), url, route: url });
+    else serve({ request, headers: request.headers, response, id: nextId(), url, route: url });
   });
   // With a listener of its own, "100 Continue" is said when the body is wanted, and a refusal comes before it (ING-914).
   app.server.on('checkContinue', (request: WaitingMessage, response: ServerResponse) => {
     request.sayContinue = () => response.writeContinue();
     app.routing(request, response);
   });
+  const fastPath =
+    options.fastPath === false
+      ? undefined
+      : new FastPath(app.server, {
+          clock,
+          checkMs: options.timeouts?.checkMs ?? timeoutsDefault.checkMs,
+          nextId,
+          serve: (asked, body) => door.serveWhole(asked, body),
+        });
   return {
     app,
     listen: (address) => listen(app, address),
     async close(graceMs) {
       isClosing = true;
       stopping.abort(draining({ what: 'the daemon' }));
-      const stopCutting = cutConnections(app, clock, graceMs);
+      fastPath?.close();
+      const stopCutting = cutConnections({ app, fastPath }, clock, graceMs);
       await app.close();
       stopCutting();
     },
@@ -116,11 +128,16 @@ const idleCheckMs = 50;
  * Closes connections as soon as their last answer is sent (they were told to be kept when it began), and all of them after `graceMs`; returns
  * the function that ends it.
  */
-function cutConnections(app: FastifyInstance, clock: Clock, graceMs: number): () => void {
+function cutConnections(
+  { app, fastPath }: { readonly app: FastifyInstance; readonly fastPath: FastPath | undefined },
+  clock: Clock,
+  graceMs: number,
+): () => void {
   let timer: Timer | undefined;
   const again = (leftMs: number): void => {
     timer = clock.after(Math.min(idleCheckMs, leftMs), () => {
       if (leftMs <= idleCheckMs) {
+        fastPath?.cut();
         app.server.closeAllConnections();
         return;
       }

@@ -24,6 +24,8 @@ export interface HttpServerOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
   /** Connections at once; more are closed unheard, and their clients try again (P9). No limit of its own where it is not given. */
   readonly connectionsMax?: number;
+  /** Whether plain requests for events pass by Node's own HTTP, as they do where it is not given; for tests that compare both ways. */
+  readonly fastPath?: boolean;
 }
 
 export interface HttpTimeouts {

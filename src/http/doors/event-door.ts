@@ -1,35 +1,20 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '#access';
 import { recordNotJson, type BodyForm, type IngestAnswer, type IngestRequest } from '#ingest';
 import { requestFinished } from '#signals';
 import { admitSender } from './admit-request.ts';
+import type { AnswerHeaders, AskedEvents, AskedHead } from './asked-events.ts';
 import { isPredecessorPath } from '../failures/envelope.ts';
 import { inputInvalid } from '../errors.ts';
 import { eventsReply } from './events-reply.ts';
 import { bodyForm, isGzipped } from './media-type.ts';
-import { eventLimits, readBody, type BodyLimits } from './read-body.ts';
-import type { WaitingMessage } from './request-state.ts';
+import { eventLimits, holdWhole, readBody, type BodyLimits, type ReadBody } from './read-body.ts';
 import { jsonType, writeFailure } from '../failures/send-failure.ts';
 import type { HttpServerOptions } from '../server-options.ts';
 
-/** A request with events, before anything of it was looked at. */
-export interface AskedEvents {
-  readonly request: WaitingMessage;
-  readonly response: ServerResponse;
-  /** Told in the answer, and in the log. */
-  readonly id: string;
-  /** As it was asked. */
-  readonly url: string;
-  /** The pattern of its route, for the metrics. */
-  readonly route: string;
-  /** Session id of the path. */
-  readonly session?: string | undefined;
-  readonly query?: Readonly<Record<string, unknown>> | undefined;
-}
-
 /**
- * Takes requests with events off Node's own request and writes the answer onto its response: the body stays bytes, and no schema, hook or
- * serialiser stands on its way (ING-911, ING-941). Every request is answered here, whatever happens to it.
+ * Takes requests with events off Node's own request, or off the fast path, and writes the answer onto its response: the body stays bytes, and no
+ * schema, hook or serialiser stands on its way (ING-911, ING-941). Every request is answered here, whatever happens to it.
  */
 export class EventDoor {
   readonly #options: HttpServerOptions;
@@ -40,46 +25,67 @@ export class EventDoor {
     this.#limits = eventLimits(options);
   }
 
-  /** Whether and whose it is is known before a byte of its body is read. */
+  /** Whether and whose it is is known before a byte of its body is read. A request that is refused by its head is read to its end all the same, into nothing. */
   serve(asked: AskedEvents): void {
-    const { request } = asked;
-    let principal: Principal;
-    try {
-      principal = admitSender(request.headers, this.#options.access);
-      if (hasNoBody(request.headers)) throw recordNotJson({ reason: 'the body is empty' });
-    } catch (error) {
-      this.#fail(error, asked);
-      return;
-    }
-    this.#read(asked, principal);
-  }
-
-  /** A request that is refused by its head is read to its end all the same, into nothing. */
-  #read(asked: AskedEvents, principal: Principal): void {
-    const { request: payload } = asked;
-    let form: BodyForm = 'json';
-    let isPacked = false;
-    let refusal: Error | undefined;
-    try {
-      form = bodyForm(payload.headers['content-type']);
-      isPacked = isGzipped(payload.headers['content-encoding']);
-      this.#options.ingest.checkSize(Number(payload.headers['content-length'] ?? 0));
-    } catch (error) {
-      refusal = error as Error;
-    }
-    readBody({ payload, isPacked, limits: this.#limits, refusal }, (error, body) => {
-      // The client may send more, and nobody would read it as a request.
-      if (body === undefined) this.#fail(error, asked, { connection: 'close' });
+    const principal = this.#admit(asked);
+    if (principal === undefined) return;
+    const { form, isPacked, refusal } = this.#judge(asked);
+    readBody({ payload: asked.request, isPacked, limits: this.#limits, refusal }, (error, body) => {
+      if (body === undefined) this.#fail(error, asked, lastAnswer);
       else void this.#answer(asked, principal, form, body);
     });
   }
 
+  /** The same for a body that came with its head, and is not packed. */
+  serveWhole(asked: AskedHead, bytes: Uint8Array): void {
+    const principal = this.#admit(asked);
+    if (principal === undefined) return;
+    const { form, refusal } = this.#judge(asked);
+    let body: ReadBody;
+    try {
+      if (refusal !== undefined) throw refusal;
+      body = holdWhole(bytes, this.#limits);
+    } catch (error) {
+      this.#fail(error, asked, lastAnswer);
+      return;
+    }
+    void this.#answer(asked, principal, form, body);
+  }
+
+  /** Undefined: it is answered already. */
+  #admit(asked: AskedHead): Principal | undefined {
+    try {
+      const principal = admitSender(asked.headers, this.#options.access);
+      if (hasNoBody(asked.headers)) throw recordNotJson({ reason: 'the body is empty' });
+      return principal;
+    } catch (error) {
+      this.#fail(error, asked);
+      return undefined;
+    }
+  }
+
+  /** How the body is to be read, or why not. */
+  #judge({ headers }: AskedHead): {
+    readonly form: BodyForm;
+    readonly isPacked: boolean;
+    readonly refusal: Error | undefined;
+  } {
+    try {
+      const form = bodyForm(headers['content-type']);
+      const isPacked = isGzipped(headers['content-encoding']);
+      this.#options.ingest.checkSize(Number(headers['content-length'] ?? 0));
+      return { form, isPacked, refusal: undefined };
+    } catch (error) {
+      return { form: 'json', isPacked: false, refusal: error as Error };
+    }
+  }
+
   /** The answer is sent when the records are durable, whether or not anybody still listens (ING-917). */
   async #answer(
-    asked: AskedEvents,
+    asked: AskedHead,
     principal: Principal,
     form: BodyForm,
-    { bytes, reservedBytes }: { readonly bytes: Uint8Array; readonly reservedBytes: number },
+    { bytes, reservedBytes }: ReadBody,
   ): Promise<void> {
     const { ingest, clock } = this.#options;
     const beganMs = clock.monotonic();
@@ -99,10 +105,13 @@ export class EventDoor {
     }
   }
 
-  #fail(error: unknown, asked: AskedEvents, headers: OutgoingHttpHeaders = {}): void {
+  #fail(error: unknown, asked: AskedHead, headers: AnswerHeaders = {}): void {
     writeFailure(error, asked, this.#options.chance, headers);
   }
 }
+
+/** The client may send more, and nobody would read it as a request. */
+const lastAnswer: AnswerHeaders = { connection: 'close' };
 
 /** Neither says that something follows; a body without a type is refused for its type. */
 export function hasNoBody(headers: IncomingHttpHeaders): boolean {
@@ -114,7 +123,7 @@ export function hasNoBody(headers: IncomingHttpHeaders): boolean {
 }
 
 function ingestRequest(
-  { request, session, query }: AskedEvents,
+  { headers, session, query }: AskedHead,
   principal: Principal,
   form: BodyForm,
   body: Uint8Array,
@@ -124,7 +133,7 @@ function ingestRequest(
     form,
     principal,
     session,
-    idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
+    idempotencyKey: idempotencyKey(headers['idempotency-key']),
     isAtomic: query !== undefined && flag(query, 'atomic'),
   };
 }
@@ -142,7 +151,7 @@ function flag(query: Readonly<Record<string, unknown>>, name: string): boolean {
   throw inputInvalid({ member: name, reason: 'must be true or false' });
 }
 
-function send(answered: IngestAnswer, { id, url, response }: AskedEvents): number {
+function send(answered: IngestAnswer, { id, url, response }: AskedHead): number {
   const { status, isReplayed, body } = eventsReply(answered, {
     requestId: id,
     isPredecessor: isPredecessorPath(url),

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import type { AskedEvents } from './event-door.ts';
+import type { AskedEvents } from './asked-events.ts';
 
 /** Asked as they stand here, without a query, these go to the door at once; looking for their route costs as much as checking an event. */
 const plainPaths: ReadonlySet<string> = new Set(['/v1/events', '/events']);
@@ -16,6 +16,7 @@ export function addEventRoutes(app: FastifyInstance, serve: (asked: AskedEvents)
     reply.hijack();
     serve({
       request: request.raw,
+      headers: request.raw.headers,
       response: reply.raw,
       id: request.id,
       url: request.url,

@@ -1,9 +1,9 @@
-import type { OutgoingHttpHeaders } from 'node:http';
 import type { Principal } from '#access';
 import { recordNotJson, type IngestAnswer } from '#ingest';
 import { admitSender } from './admit-request.ts';
+import type { AnswerHeaders, AskedEvents } from './asked-events.ts';
 import type { DoorStyle, ForeignEvents, ForeignReply } from './door-style.ts';
-import { hasNoBody, publishAnswer, type AskedEvents } from './event-door.ts';
+import { hasNoBody, publishAnswer } from './event-door.ts';
 import { refusalReply } from './events-reply.ts';
 import { isGzipped } from './media-type.ts';
 import { eventLimits, readBody, type BodyLimits, type ReadBody } from './read-body.ts';
@@ -100,19 +100,14 @@ export class ForeignDoor {
   ): number {
     const own = style.reply(answer, events, { headers: request.headers, requestId: id });
     const { status, contentType, body } = own ?? refused(answer, { requestId: id, url });
-    const headers: OutgoingHttpHeaders = {};
+    const headers: Record<string, string | number> = {};
     if (contentType !== undefined) headers['content-type'] = contentType;
     if (status !== 204) headers['content-length'] = Buffer.byteLength(body);
     response.writeHead(status, headers).end(body);
     return status;
   }
 
-  #fail(
-    error: unknown,
-    asked: AskedEvents,
-    style: DoorStyle,
-    headers: OutgoingHttpHeaders = {},
-  ): void {
+  #fail(error: unknown, asked: AskedEvents, style: DoorStyle, headers: AnswerHeaders = {}): void {
     const { chance } = this.#options;
     writeFailure(error, asked, chance, headers, (failure) =>
       style.fail?.(failure, asked.request.headers),

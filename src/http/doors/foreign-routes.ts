@@ -26,6 +26,7 @@ export function addForeignRoutes(
       door.serve(
         {
           request: request.raw,
+          headers: request.raw.headers,
           response: reply.raw,
           id: request.id,
           url: request.url,

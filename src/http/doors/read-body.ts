@@ -44,6 +44,19 @@ export interface BodyRequest {
   readonly refusal?: Error | undefined;
 }
 
+/** A body that came whole, counted as one that is read; throws what such a one would meet. */
+export function holdWhole(bytes: Uint8Array, limits: BodyLimits): ReadBody {
+  if (bytes.byteLength > limits.bytesMax) throw tooLarge(limits, 'sent');
+  limits.reserve(bytes.byteLength);
+  return { bytes, reservedBytes: bytes.byteLength };
+}
+
+function tooLarge({ bytesMax, limitName }: BodyLimits, how: 'sent' | 'unpacked'): Error {
+  return batchTooLarge({
+    reason: `the body has more than ${formatBytes(bytesMax)} ${how} (${limitName}): send it in parts`,
+  });
+}
+
 type Done = (error: Error | null, body?: ReadBody) => void;
 
 /**
@@ -111,14 +124,14 @@ class BodyReader {
   #countWire(chunk: Buffer): void {
     this.#wireBytes += chunk.byteLength;
     if (this.#failure === undefined) {
-      if (this.#wireBytes > this.#limits.bytesMax) this.#refuse(this.#tooLarge('sent'));
+      if (this.#wireBytes > this.#limits.bytesMax) this.#refuse(tooLarge(this.#limits, 'sent'));
     } else if (this.#wireBytes > discardedBytesMax) this.#fail(this.#failure);
   }
 
   #keep(chunk: Buffer): void {
     if (this.#failure !== undefined || this.#isDone) return;
     if (this.#heldBytes + chunk.byteLength > this.#limits.bytesMax) {
-      this.#refuse(this.#tooLarge('unpacked'));
+      this.#refuse(tooLarge(this.#limits, 'unpacked'));
       return;
     }
     try {
@@ -172,12 +185,5 @@ class BodyReader {
     if (this.#isDone) return;
     this.#isDone = true;
     this.#done(error);
-  }
-
-  #tooLarge(how: string): Error {
-    const { bytesMax, limitName } = this.#limits;
-    return batchTooLarge({
-      reason: `the body has more than ${formatBytes(bytesMax)} ${how} (${limitName}): send it in parts`,
-    });
   }
 }

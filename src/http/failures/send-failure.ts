@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { AssertionFailed, type Chance } from '#base';
 import { daemonNoticed, requestFinished } from '#signals';
+import type { AnswerHeaders, EventsResponse } from '../doors/asked-events.ts';
 import { describeFailure, type Failure, type FailureContext } from './describe-failure.ts';
 import { envelope, isPredecessorPath } from './envelope.ts';
 import { internalError } from '../errors.ts';
@@ -34,7 +34,7 @@ export function writeFailure(
   error: unknown,
   { id, url, route, response }: FailedEvents,
   chance: Chance,
-  headers: OutgoingHttpHeaders,
+  headers: AnswerHeaders,
   inOwnWords?: (
     failure: Failure,
   ) => { readonly contentType?: string; readonly body: string | Uint8Array } | undefined,
@@ -58,7 +58,7 @@ export interface FailedEvents {
   readonly id: string;
   readonly url: string;
   readonly route: string;
-  readonly response: ServerResponse;
+  readonly response: EventsResponse;
 }
 
 function failureOf(error: unknown, context: FailureContext): Failure {
