@@ -57,6 +57,8 @@ export interface HttpBenchOptions extends BenchOptions {
   readonly context?: OpsContext;
   readonly timeouts?: Partial<HttpTimeouts>;
   readonly console?: Console;
+  readonly fastPath?: boolean;
+  readonly connectionsMax?: number;
 }
 
 const wellHealth: Health = { state: 'ready', isLive: true, isReady: true, reasons: [] };
@@ -94,6 +96,8 @@ export async function httpBench(options: HttpBenchOptions = {}): Promise<HttpBen
     batchBytesMax: options.limits?.batchBytesMax ?? 1024 * 1024,
     ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
     ...(options.console === undefined ? {} : { console: options.console }),
+    ...(options.fastPath === undefined ? {} : { fastPath: options.fastPath }),
+    ...(options.connectionsMax === undefined ? {} : { connectionsMax: options.connectionsMax }),
   });
   return {
     ...bench,

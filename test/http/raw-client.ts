@@ -7,8 +7,35 @@ export interface RawClient {
   text(): string;
   /** Resolves once the text received matches; fails when the connection ends before. */
   received(pattern: RegExp): Promise<string>;
+  /** Resolves once so many whole answers were received; fails when the connection ends before. */
+  answered(count: number): Promise<readonly RawAnswer[]>;
   /** Resolves with everything once the other side has closed. */
   ended(): Promise<string>;
+}
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  /** Lines of the head behind the first, in their order. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** The whole answers in what was received; each tells its length or has no body. */
+export function answersOf(text: string): readonly RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = Buffer.from(text);
+  for (;;) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end < 0 || !rest.toString('latin1', 0, 9).startsWith('HTTP/1.1 ')) return answers;
+    const [first = '', ...headers] = rest.toString('utf8', 0, end).split('\r\n');
+    const length = Number(/^content-length: (\d+)$/im.exec(headers.join('\n'))?.[1] ?? 0);
+    const bodyEnd = end + 4 + length;
+    if (rest.byteLength < bodyEnd) return answers;
+    const body = rest.toString('utf8', end + 4, bodyEnd);
+    answers.push({ status: Number(first.slice(9, 12)), headers, body });
+    rest = rest.subarray(bodyEnd);
+  }
 }
 
 export async function rawClient(url: string): Promise<RawClient> {
@@ -47,6 +74,10 @@ export async function rawClient(url: string): Promise<RawClient> {
     socket,
     text: () => text,
     received: (pattern) => when(() => pattern.test(text), String(pattern)),
+    answered: async (count) => {
+      await when(() => answersOf(text).length >= count, `${count} answers`);
+      return answersOf(text);
+    },
     ended: () => when(() => isClosed, 'the end'),
   };
 }
