@@ -142,6 +142,7 @@ function cutConnections(
         return;
       }
       app.server.closeIdleConnections();
+      fastPath?.close();
       again(leftMs - idleCheckMs);
     });
   };

@@ -25,6 +25,8 @@ export interface IdleLimits {
   readonly firstMs: number;
 }
 
+const silentAsks = 5;
+
 /**
  * One connection as long as it carries nothing but plain requests, one at a time, and the response to each of them. Whatever else comes is put back into
  * the socket, and the socket is given to Node. What comes while an answer is awaited stays in the socket, and is judged after it.
@@ -39,6 +41,7 @@ export class FastConnection implements EventsResponse {
   /** Something was answered since it was last looked at. */
   #hasMoved = false;
   #stillSinceMs: number;
+  #asksToClose = 0;
 
   constructor(socket: Socket, server: FastServer, nowMs: number) {
     this.#socket = socket;
@@ -137,9 +140,14 @@ export class FastConnection implements EventsResponse {
     this.#socket.destroySoon();
   }
 
-  /** Ends what is idle; what is answering is ended by its answer. */
+  /**
+   * Ends what is idle; what is answering is ended by its answer. What has said nothing yet may have sent a first request that is not read: it is
+   * ended when it was asked a few times.
+   */
   close(): void {
-    if (this.#state === 'idle') this.#end();
+    if (this.#state !== 'idle') return;
+    this.#asksToClose += 1;
+    if (this.#known !== undefined || this.#asksToClose >= silentAsks) this.#end();
   }
 
   cut(): void {

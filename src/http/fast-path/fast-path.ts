@@ -67,7 +67,7 @@ export class FastPath {
     this.#timer = this.#open.size === 0 ? undefined : clock.after(checkMs, () => this.#check());
   }
 
-  /** Ends what is idle at once, and the others behind their answers. */
+  /** Ends what is idle, and the others behind their answers; to be called again until nothing is left. */
   close(): void {
     this.#isClosing = true;
     for (const connection of this.#open) connection.close();

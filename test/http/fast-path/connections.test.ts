@@ -124,7 +124,7 @@ describe('a connection of the fast path', () => {
 });
 
 describe('closing with connections of the fast path', () => {
-  it('ends idle ones and silent ones at once (P10)', async () => {
+  it('ends idle ones and silent ones soon (P10)', async () => {
     const made = await bench();
     const idle = await made.connect();
     await idle.send(plain);
@@ -133,6 +133,16 @@ describe('closing with connections of the fast path', () => {
     await made.server.close(600_000);
     await idle.ended();
     await silent.ended();
+  });
+
+  it('answers a first request that was on its way (P10)', async () => {
+    const made = await bench();
+    const wire = await made.connect();
+    const closing = made.server.close(600_000);
+    wire.socket.write(plain);
+    // Ingest is not stopped here.
+    expect(await wire.ended()).toMatch(/^HTTP\/1\.1 202 [\s\S]*\r\nConnection: close\r\n/);
+    await closing;
   });
 
   it('answers what is in flight, says that it closes, and closes (P10)', async () => {
