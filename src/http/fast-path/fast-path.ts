@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { assert, type Clock, type Timer } from '#base';
+import { assert, type Clock } from '#base';
 import type { AskedHead } from '../doors/asked-events.ts';
 import { AnswerHeads } from './answer-heads.ts';
 import { FastConnection, type FastServer, type IdleLimits } from './fast-connection.ts';
@@ -23,7 +23,7 @@ export class FastPath {
   readonly #idle: IdleLimits;
   readonly #open = new Set<FastConnection>();
   #isClosing = false;
-  #timer: Timer | undefined;
+  #isChecking = false;
 
   /** Takes the place of the server's one listener for connections. */
   constructor(server: Server, options: FastPathOptions) {
@@ -54,17 +54,20 @@ export class FastPath {
       this.#shared.takeOver(socket);
       return;
     }
-    const { clock, checkMs } = this.#options;
-    this.#open.add(new FastConnection(socket, this.#shared, clock.monotonic()));
-    this.#timer ??= clock.after(checkMs, () => this.#check());
+    this.#open.add(new FastConnection(socket, this.#shared, this.#options.clock.monotonic()));
+    if (!this.#isChecking) this.#checkLater();
   }
 
   /** Goes on as long as there are connections. */
-  #check(): void {
+  #checkLater(): void {
     const { clock, checkMs } = this.#options;
-    const nowMs = clock.monotonic();
-    for (const connection of this.#open) connection.checkIdle(nowMs, this.#idle);
-    this.#timer = this.#open.size === 0 ? undefined : clock.after(checkMs, () => this.#check());
+    this.#isChecking = true;
+    clock.after(checkMs, () => {
+      const nowMs = clock.monotonic();
+      for (const connection of this.#open) connection.checkIdle(nowMs, this.#idle);
+      this.#isChecking = false;
+      if (this.#open.size > 0) this.#checkLater();
+    });
   }
 
   /** Ends what is idle, and the others behind their answers; to be called again until nothing is left. */
