@@ -19,7 +19,7 @@ import {
 /** A file of a gigabyte through the command line: what it costs in memory, and whether one command keeps a daemon as busy as many connections do. */
 export const post: Question = {
   name: 'post',
-  asks: 'events per second of `millrace post` of one NDJSON file of 1 GiB ÷ those of NDJSON-100 over 64 connections, and the memory of both ends',
+  asks: 'events per second of `millrace post` of one NDJSON file of 1 GiB ÷ those of NDJSON-100 over 64 connections for as long, and the memory of both ends',
   run,
 };
 
@@ -29,6 +29,7 @@ const residentMibMax = 256;
 const sampleMs = 200;
 
 interface Posted {
+  readonly seconds: number;
   readonly perSecond: number;
   readonly clientMib: number;
   readonly daemonMib: number;
@@ -40,10 +41,15 @@ async function run(options: BenchOptions): Promise<BenchAnswer> {
   try {
     const file = join(folder, 'events.ndjson');
     const lines = writeEvents(file, options.isSmoke ? 8 : 1024);
+    let seconds = 0;
     const { a, b } = await interleave(
       options.rounds,
-      () => postFile(file),
-      (round) => postBatches(options, `p${round}`),
+      async () => {
+        const posted = await postFile(file);
+        ({ seconds } = posted);
+        return posted;
+      },
+      (round) => postBatches(options, `p${round}`, seconds),
     );
     const ratios = a.map(({ perSecond }, at) => perSecond / (b[at] ?? 1));
     const clientMib = Math.max(...a.map((one) => one.clientMib));
@@ -103,6 +109,7 @@ async function postFile(file: string): Promise<Posted> {
     const seconds = (performance.now() - began) / 1000;
     const { total } = JSON.parse(output) as { readonly total: { readonly queued: number } };
     return {
+      seconds,
       perSecond: total.queued / seconds,
       clientMib,
       daemonMib: peakMib(daemon.pid),
@@ -113,7 +120,8 @@ async function postFile(file: string): Promise<Posted> {
   }
 }
 
-async function postBatches(options: BenchOptions, name: string): Promise<number> {
+/** For as long as the file took: a burst of seconds goes before the drain, a minute of it does not. */
+async function postBatches(options: BenchOptions, name: string, seconds: number): Promise<number> {
   const daemon = await startDaemon();
   try {
     const load = await runLoad({
@@ -125,7 +133,7 @@ async function postBatches(options: BenchOptions, name: string): Promise<number>
       run: name,
       ...(options.isSmoke
         ? { warmupMs: 500, durationMs: 1000 }
-        : { warmupMs: 4000, durationMs: 10_000 }),
+        : { warmupMs: 0, durationMs: seconds * 1000 }),
     });
     return load.eventsPerSecond;
   } finally {
