@@ -91,6 +91,21 @@ describe('a connection of the fast path', () => {
     wire.socket.destroy();
   });
 
+  it('is closed when its client closes it, before a request and behind one', async () => {
+    const made = await bench();
+    for (const requests of [0, 1]) {
+      const wire = await made.connect();
+      if (requests > 0) await wire.send(plain);
+      await wire.answered(requests);
+      wire.socket.end();
+      await wire.ended();
+      await until('it is gone', () => wire.far.destroyed);
+    }
+    const { promise, resolve } = Promise.withResolvers<number>();
+    made.server.app.server.getConnections((_, count) => resolve(count));
+    expect(await promise).toBe(0);
+  });
+
   it('is closed when nothing comes any more', async () => {
     const made = await bench({ timeouts: { ...timeouts, keepAliveMs: 40 } });
     const wire = await made.connect();
