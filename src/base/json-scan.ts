@@ -50,6 +50,8 @@ class Scan {
   readonly #inside: string;
   /** The first backslash behind the place from which one was last looked for; the length when there is none. */
   #backslashAt = -1;
+  /** Seen so far, in names and texts. */
+  #escapes = 0;
   #inner: MemberPlaces | undefined;
 
   constructor(text: string, inside: string) {
@@ -59,37 +61,9 @@ class Scan {
 
   object(depthMax: number): ScannedObject | undefined {
     const outer: number[] = [];
-    const end = this.#told(this.#skipSpace(0), depthMax, outer);
+    const end = this.#members(this.#skipSpace(0), depthMax, outer, true);
     if (end === none || this.#skipSpace(end) !== this.#text.length) return undefined;
     return { outer, inner: this.#inner };
-  }
-
-  /** An object whose members are told. */
-  #told(from: number, depthLeft: number, places: number[]): number {
-    const text = this.#text;
-    if (depthLeft < 1 || text.charCodeAt(from) !== openBrace) return none;
-    let at = this.#skipSpace(from + 1);
-    if (text.charCodeAt(at) === closeBrace) return at + 1;
-    const isOuter = this.#inner !== places;
-    for (;;) {
-      const keyStart = at;
-      const nameEnd = text.charCodeAt(at) === quote ? this.#stopAt(at + 1) : none;
-      if (nameEnd === none || text.charCodeAt(nameEnd) === backslash) return none;
-      const keyEnd = nameEnd + 1;
-      const start = this.#valueStart(keyEnd);
-      if (start === none) return none;
-      const end =
-        isOuter && this.#isInside(keyStart, keyEnd)
-          ? this.#insideEnd(start, depthLeft - 1)
-          : this.#value(start, depthLeft - 1);
-      if (end === none) return none;
-      places.push(keyStart, keyEnd, start, end);
-      at = this.#skipSpace(end);
-      const code = text.charCodeAt(at);
-      if (code === closeBrace) return at + 1;
-      if (code !== comma) return none;
-      at = this.#skipSpace(at + 1);
-    }
   }
 
   #isInside(keyStart: number, keyEnd: number): boolean {
@@ -106,7 +80,7 @@ class Scan {
     }
     const places: number[] = [];
     this.#inner = places;
-    return this.#told(start, depthLeft, places);
+    return this.#members(start, depthLeft, places);
   }
 
   #value(at: number, depthLeft: number): number {
@@ -129,17 +103,25 @@ class Scan {
     }
   }
 
-  #members(from: number, depthLeft: number): number {
+  /** With `places` it tells where the members stand, and takes no name with an escape then. */
+  #members(from: number, depthLeft: number, places?: number[], isOuter = false): number {
     const text = this.#text;
-    if (depthLeft < 1) return none;
+    if (depthLeft < 1 || text.charCodeAt(from) !== openBrace) return none;
     let at = this.#skipSpace(from + 1);
     if (text.charCodeAt(at) === closeBrace) return at + 1;
     for (;;) {
+      const keyStart = at;
+      const escapes = this.#escapes;
       const keyEnd = text.charCodeAt(at) === quote ? this.#string(at) : none;
-      if (keyEnd === none) return none;
+      if (keyEnd === none || (places !== undefined && this.#escapes !== escapes)) return none;
       const start = this.#valueStart(keyEnd);
-      const end = start === none ? none : this.#value(start, depthLeft - 1);
+      if (start === none) return none;
+      const end =
+        isOuter && this.#isInside(keyStart, keyEnd)
+          ? this.#insideEnd(start, depthLeft - 1)
+          : this.#value(start, depthLeft - 1);
       if (end === none) return none;
+      places?.push(keyStart, keyEnd, start, end);
       at = this.#skipSpace(end);
       const code = text.charCodeAt(at);
       if (code === closeBrace) return at + 1;
@@ -179,6 +161,7 @@ class Scan {
       if (text.charCodeAt(at) === quote) return at + 1;
       at = escapeEnd(text, at + 1);
       if (at === none) return none;
+      this.#escapes += 1;
     }
   }
 

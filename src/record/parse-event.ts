@@ -13,6 +13,7 @@ import {
   eventNameBytesMax,
   sessionOfNone,
 } from './check-ids.ts';
+import { ownMembers } from './event-members.ts';
 import { isTimestamp } from './timestamp.ts';
 
 /** Why a JSON value is no event: the code of ING-918, the reason, and the place as a JSON pointer (RFC 6901). */
@@ -33,17 +34,6 @@ export interface EventFrame {
   /** `Idempotency-Key` of a single event. */
   readonly eventId?: string;
 }
-
-/** Members of the body that become part of the record by name; all others are `more`. */
-const ownMembers: ReadonlySet<string> = new Set([
-  'event',
-  'workspace',
-  'session_id',
-  'event_id',
-  'idempotency_key',
-  'derived_id',
-  'data',
-]);
 
 /**
  * Checks one event of a request (ING-911, ING-111, ING-941, ING-943, ING-944). `value` is what `parseJson` made of `bytes`. Every fault is

@@ -7,6 +7,7 @@ import {
   type MemberPlaces,
   type MemberSlice,
 } from '#base';
+import { checkedDataMembers, ownMembers } from './event-members.ts';
 
 /** A sound JSON object, found by one pass over its bytes. */
 export interface ScannedEvent {
@@ -15,15 +16,7 @@ export interface ScannedEvent {
   readonly members: readonly MemberSlice[];
 }
 
-const checkedMembers: ReadonlySet<string> = new Set([
-  'event',
-  'workspace',
-  'session_id',
-  'event_id',
-  'idempotency_key',
-  'derived_id',
-]);
-const checkedData: ReadonlySet<string> = new Set(['timestamp', 'session_id']);
+const openBrace = 0x7b;
 
 /**
  * What `parseEvent` needs to know of an event, without making all its values: 2.5 µs for 0.9 KB where parsing it and looking for its members takes 5, and 5 instead
@@ -31,7 +24,8 @@ const checkedData: ReadonlySet<string> = new Set(['timestamp', 'session_id']);
  */
 export function scanEvent(source: Uint8Array, depthMax: number): ScannedEvent | undefined {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength);
-  if (!isAscii(bytes) && !isUtf8(bytes)) return undefined;
+  // Arrays are looked at item by item.
+  if (bytes[0] !== openBrace || (!isAscii(bytes) && !isUtf8(bytes))) return undefined;
   const text = bytes.toString('latin1');
   const scanned = scanObject(text, { depthMax, inside: 'data' });
   if (scanned?.inner === undefined) return undefined;
@@ -41,7 +35,7 @@ export function scanEvent(source: Uint8Array, depthMax: number): ScannedEvent | 
   for (let at = 0; at < outer.length; at += placesPerMember) {
     const member = memberAt(text, outer, at);
     members.push(member);
-    if (!checkedMembers.has(member.key)) continue;
+    if (member.key === 'data' || !ownMembers.has(member.key)) continue;
     const found = simpleValue(bytes, text, member);
     if (found === undefined) return undefined;
     value[member.key] = found;
@@ -52,14 +46,17 @@ export function scanEvent(source: Uint8Array, depthMax: number): ScannedEvent | 
   return { value, members };
 }
 
+const checkedDataNameBytes: ReadonlySet<number> = new Set(
+  Array.from(checkedDataMembers, (name) => name.length),
+);
+
 function dataOf(bytes: Buffer, text: string, inner: MemberPlaces): JsonObject | undefined {
   const data: Record<string, JsonValue> = {};
   for (let at = 0; at < inner.length; at += placesPerMember) {
     // Data has many members, and a text for each of their names would cost as much as the rest of the look at it.
-    const nameBytes = (inner[at + 1] ?? 0) - (inner[at] ?? 0) - 2;
-    if (nameBytes !== 'timestamp'.length && nameBytes !== 'session_id'.length) continue;
+    if (!checkedDataNameBytes.has((inner[at + 1] ?? 0) - (inner[at] ?? 0) - 2)) continue;
     const member = memberAt(text, inner, at);
-    if (!checkedData.has(member.key)) continue;
+    if (!checkedDataMembers.has(member.key)) continue;
     const found = simpleValue(bytes, text, member);
     if (found === undefined) return undefined;
     data[member.key] = found;

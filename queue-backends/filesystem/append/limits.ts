@@ -33,6 +33,7 @@ export function checkFraming(records: readonly AppendInput[]): void {
 /** Quotas for a whole request, before anything of it is handed over (ING-023). */
 export function checkRoom(engine: Engine, storable: readonly Storable[]): void {
   if (storable.length === 0) return;
+  // Nearly every request is one record: nothing has to be summed up by session.
   const [only] = storable;
   if (storable.length === 1 && only !== undefined) {
     checkLoads(engine, [only.state], [loadOf(only.state, storedBytes(only.input.raw))]);

@@ -1,10 +1,9 @@
-import { crc32c, hexOfCrc } from '#base';
+import { crc32c, hexOfCrc, writeHexOfCrc } from '#base';
 
 /** A stored line is the record with one member more at its end, `crc` (CRC-32C of the bytes before it), and a line break (QFS-10). */
 const crcMember = Buffer.from(',"crc":"', 'latin1');
 const tail = Buffer.from('"}\n', 'latin1');
 const crcDigits = 8;
-const hexDigits = Buffer.from('0123456789abcdef', 'latin1');
 /** Bytes that a record grows by when it is stored. */
 export const storedExtraBytes: number = crcMember.length + crcDigits + tail.length - 1;
 
@@ -27,7 +26,7 @@ export function writeStored(buffer: Buffer, at: number, raw: Uint8Array): number
   const crc = crc32c(raw.subarray(0, body));
   const behind = at + body;
   let end = behind + crcMember.copy(buffer, behind);
-  for (let shift = 28; shift >= 0; shift -= 4) buffer[end++] = hexDigits[(crc >>> shift) & 15] ?? 0;
+  end = writeHexOfCrc(buffer, end, crc);
   end += tail.copy(buffer, end);
   return crc32c(buffer.subarray(behind, end), crc);
 }

@@ -25,6 +25,7 @@ export interface IdleLimits {
   readonly firstMs: number;
 }
 
+/** How often a connection that has said nothing is asked to close before it is ended; it is asked every 50 ms. */
 const silentAsks = 5;
 
 /**
@@ -61,7 +62,7 @@ export class FastConnection implements EventsResponse {
       return;
     }
     const request = readPlain(chunk, this.#known);
-    if (request?.bodyAt !== undefined && chunk.byteLength === request.bodyAt + request.bodyBytes)
+    if (request !== undefined && chunk.byteLength === request.bodyAt + request.bodyBytes)
       this.#begin(request, chunk);
     else this.#handOver(chunk);
   };
