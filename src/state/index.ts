@@ -11,3 +11,4 @@ export * from './errors.ts';
 export * from './lmdb-state.ts';
 export * from './guarded-open.ts';
 export * from './memory-state.ts';
+export { hashOfId } from './state-keys.ts';

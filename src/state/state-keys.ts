@@ -22,13 +22,18 @@ export function bytesOfEpoch(key: Key, ordinal: number): Buffer {
   return Buffer.concat([bytesOfKey(key), Buffer.of(0), number]);
 }
 
-/** The key, a zero byte, which no key holds, and the first 16 bytes of the id's SHA-256. In one call: 1 µs where a Hash object takes 5. */
-export function bytesOfId(key: Key, eventId: string): Buffer {
+/** SHA-256 as Latin-1, by which the ids of a key are in order. In one call: 1 µs where a Hash object takes 5. */
+export function hashOfId(eventId: string): string {
+  return hash('sha256', eventId, 'binary');
+}
+
+/** The key, a zero byte, which no key holds, and the first 16 bytes of the id's hash. */
+export function bytesOfId(key: Key, eventId: string, idHash: string = hashOfId(eventId)): Buffer {
   assert(key.length > 0 && key.length <= keyBytesMax, `${key} is a queue key`);
   const bytes = Buffer.allocUnsafe(key.length + 1 + idBytes);
   bytes.write(key, 0, 'latin1');
   bytes[key.length] = 0;
-  bytes.write(hash('sha256', eventId, 'binary'), key.length + 1, idBytes, 'latin1');
+  bytes.write(idHash, key.length + 1, idBytes, 'latin1');
   return bytes;
 }
 

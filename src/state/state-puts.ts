@@ -25,7 +25,7 @@ function putOf(write: StateWrite): StatePut {
   const { table } = write;
   if (table === 'dedup') {
     const value = write.entry === null ? undefined : encodeDedup(write.entry);
-    return { table, key: bytesOfId(write.key, write.eventId), value };
+    return { table, key: bytesOfId(write.key, write.eventId, write.hash), value };
   }
   if (table === 'epoch') {
     const value = write.epoch === null ? undefined : encodeEpoch(write.epoch);

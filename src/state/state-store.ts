@@ -60,6 +60,8 @@ export type StateWrite =
       readonly table: 'dedup';
       readonly key: Key;
       readonly eventId: string;
+      /** `hashOfId` of the id, for who has it already. */
+      readonly hash?: string;
       readonly entry: DedupEntry | null;
     }
   | { readonly table: 'progress'; readonly key: Key; readonly progress: DedupProgress | null }
