@@ -1,39 +1,45 @@
-/** Where members of an object stand, four numbers each: first byte of the name's opening quote, one past its closing one, first byte of the value, one past its last. */
-export type MemberPlaces = readonly number[];
+import { assert } from './assert.ts';
+import {
+  backslash,
+  escapeEnd,
+  hasStop,
+  none,
+  numberEnd,
+  quote,
+  space,
+  wereAscii,
+} from './json-tokens.ts';
 
-/** Numbers of one member. */
-export const placesPerMember = 4;
-
-/** What a pass over the text of an object has found. */
-export interface ScannedObject {
-  /** The top-level members, in order, a repeated name as often as it stands there. */
-  readonly outer: MemberPlaces;
-  /** Those of the last top-level member with the name that was asked for, when it is an object. */
-  readonly inner: MemberPlaces | undefined;
+/** Bytes to look through, with the view by which four of them are read at once; made once for all records of a body. */
+export interface ScanSource {
+  readonly bytes: Buffer;
+  readonly view: DataView;
 }
 
-/** Not JSON, or too deep, or not plain: whoever wants to know which asks `parseJson`. */
-const none = -1;
-
-/** Of Latin-1, what stands below the space. */
-const control = /[^ -\u00ff]/;
-
-/**
- * Checks that a text is one JSON object (RFC 8259) and finds its members, in one pass that makes no value: `JSON.parse` makes all of them, and a second pass
- * would look for where they stand. `text` is the bytes as Latin-1, so that places in it are places in the bytes; whether they are UTF-8 is for the caller to ask.
- * Undefined for all that `parseJson` refuses, and for some that it takes: line breaks and tabs between tokens, and names with escapes at the two levels that are
- * told. What this takes, `parseJson` takes too (D10); a test compares them on recorded, random and damaged texts.
- */
-export function scanObject(
-  text: string,
-  { depthMax, inside }: { readonly depthMax: number; readonly inside: string },
-): ScannedObject | undefined {
-  // Once for all strings, 0.5 µs for 0.9 KB: each of them is then searched for its end alone.
-  return control.test(text) ? undefined : new Scan(text, inside).object(depthMax);
+export function scanSource(given: Uint8Array): ScanSource {
+  const { buffer, byteOffset, byteLength } = given;
+  return {
+    bytes: Buffer.isBuffer(given) ? given : Buffer.from(buffer, byteOffset, byteLength),
+    view: new DataView(buffer, byteOffset, byteLength),
+  };
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
+/** Names of the members that a scan tells of. All are ASCII, and need no escape. */
+export interface WantedNames {
+  /** Of the object itself. */
+  readonly outer: readonly string[];
+  /** One of them, which must be an object. */
+  readonly inside: string;
+  /** Of that object. */
+  readonly inner: readonly string[];
+}
+
+/** Numbers kept of a wanted member: first byte of its value, one past the last, and whether an escape or a byte beyond ASCII may be in it. */
+const numbersPerPlace = 3;
+
+/** Room for members that nobody asked for which is kept from one object to the next. */
+const othersKeptMax = 1024;
+
 const comma = 0x2c;
 const colon = 0x3a;
 const openBrace = 0x7b;
@@ -41,105 +47,189 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** Characters that a plain loop walks before a search, which costs as much to begin: most names and ids are shorter. */
-const loopCharacters = 24;
+const nothing: ScanSource = scanSource(Buffer.alloc(0));
 
-/** Each step takes where something begins and returns one past its end, or `none`. */
-class Scan {
-  readonly #text: string;
-  readonly #inside: string;
-  /** The first backslash behind the place from which one was last looked for; the length when there is none. */
-  #backslashAt = -1;
-  /** Seen so far, in names and texts. */
+type Level = 'outer' | 'inner' | 'deep';
+
+/**
+ * Checks that bytes are one JSON object (RFC 8259) and finds its members, in one pass that makes no value, no text and no object: `JSON.parse` makes all of them,
+ * and a second pass would look for where they stand. Whether the bytes are UTF-8 is for the caller to ask, unless `isAscii` says that they are. Refuses all that
+ * `parseJson` refuses, and some that it takes: line breaks and tabs between tokens, names with escapes at the two levels that are told, and an `inside` that is no
+ * object. What this takes, `parseJson` takes too (D10); a test compares them on recorded, random and damaged texts.
+ *
+ * One scan is used again and again: what it tells counts until its next `run`.
+ */
+export class ObjectScan {
+  readonly #outer: NameTable;
+  readonly #inner: NameTable;
+  readonly #insideSlot: number;
+  readonly #innerFirst: number;
+  readonly #places: Int32Array;
+  #source: ScanSource = nothing;
+  #bytes: Buffer = nothing.bytes;
+  /** Escapes seen so far, in names and texts. */
   #escapes = 0;
-  #inner: MemberPlaces | undefined;
+  /** All bytes of texts, or-ed. */
+  #seen = 0;
+  #hasInside = false;
+  /** Of each member that nobody asked for: first byte of its name's quote, one past its value. */
+  #others: number[] = [];
+  #othersLength = 0;
 
-  constructor(text: string, inside: string) {
-    this.#text = text;
-    this.#inside = inside;
+  constructor({ outer, inside, inner }: WantedNames) {
+    this.#outer = new NameTable(outer, 0);
+    this.#inner = new NameTable(inner, outer.length);
+    this.#insideSlot = outer.indexOf(inside);
+    assert(this.#insideSlot >= 0, 'what is looked into is one of the members');
+    this.#innerFirst = outer.length;
+    this.#places = new Int32Array((outer.length + inner.length) * numbersPerPlace);
   }
 
-  object(depthMax: number): ScannedObject | undefined {
-    const outer: number[] = [];
-    const end = this.#members(this.#skipSpace(0), depthMax, outer, true);
-    if (end === none || this.#skipSpace(end) !== this.#text.length) return undefined;
-    return { outer, inner: this.#inner };
+  /** Whether the bytes from `start` up to `end` are such an object. */
+  run(source: ScanSource, start: number, end: number, depthMax: number): boolean {
+    this.#source = source;
+    this.#bytes = source.bytes;
+    this.#escapes = 0;
+    this.#seen = 0;
+    this.#hasInside = false;
+    this.#othersLength = 0;
+    if (this.#others.length > othersKeptMax) this.#others = [];
+    this.#places.fill(none);
+    // An object ends where it ends: one that goes on behind `end` is refused, because it does not end there.
+    const closed = this.#members(this.#skipSpace(start), depthMax, 'outer');
+    const isSound = closed !== none && this.#hasInside && this.#spaceUpTo(closed, end);
+    // A body may be large, and the next one may be long in coming.
+    this.#source = nothing;
+    this.#bytes = nothing.bytes;
+    return isSound;
   }
 
-  #isInside(keyStart: number, keyEnd: number): boolean {
-    return (
-      keyEnd - keyStart === this.#inside.length + 2 &&
-      this.#text.startsWith(this.#inside, keyStart + 1)
-    );
+  /** All texts of the object are ASCII; so is the rest, or it would be no JSON. */
+  get isAscii(): boolean {
+    return wereAscii(this.#seen);
   }
 
-  #insideEnd(start: number, depthLeft: number): number {
-    if (this.#text.charCodeAt(start) !== openBrace) {
-      this.#inner = undefined;
-      return this.#value(start, depthLeft);
-    }
-    const places: number[] = [];
-    this.#inner = places;
-    return this.#members(start, depthLeft, places);
+  /** First byte of the value of a wanted member, of a repeated name the last; negative when there is none. Slots are those of `outer`, then those of `inner`. */
+  start(slot: number): number {
+    return this.#places[slot * numbersPerPlace] ?? none;
+  }
+
+  /** One past the value's last byte. */
+  end(slot: number): number {
+    return this.#places[slot * numbersPerPlace + 1] ?? none;
+  }
+
+  /** The value has no escape. */
+  isUnescaped(slot: number): boolean {
+    return this.#places[slot * numbersPerPlace + 2] === 0;
+  }
+
+  /** How many numbers `other` tells: two for each member of the object itself that nobody asked for, in order. */
+  get othersLength(): number {
+    return this.#othersLength;
+  }
+
+  /** At an even place the first byte of a name's quote, behind it one past the member's value. */
+  other(at: number): number {
+    return this.#others[at] ?? none;
   }
 
   #value(at: number, depthLeft: number): number {
-    const text = this.#text;
-    switch (text.charCodeAt(at)) {
+    switch (this.#bytes[at]) {
       case quote:
         return this.#string(at);
       case openBrace:
-        return this.#members(at, depthLeft);
+        return this.#members(at, depthLeft, 'deep');
       case openBracket:
         return this.#items(at, depthLeft);
-      case 0x74:
-        return text.startsWith('true', at) ? at + 4 : none;
-      case 0x66:
-        return text.startsWith('false', at) ? at + 5 : none;
-      case 0x6e:
-        return text.startsWith('null', at) ? at + 4 : none;
+      case 0x74: // t
+        return this.#word(at, 0x72, 0x75, 0x65);
+      case 0x66: // f
+        return this.#bytes[at + 1] === 0x61 ? this.#word(at + 1, 0x6c, 0x73, 0x65) : none;
+      case 0x6e: // n
+        return this.#word(at, 0x75, 0x6c, 0x6c);
       default:
-        return numberEnd(text, at);
+        return numberEnd(this.#bytes, at);
     }
   }
 
-  /** With `places` it tells where the members stand, and takes no name with an escape then. */
-  #members(from: number, depthLeft: number, places?: number[], isOuter = false): number {
-    const text = this.#text;
-    if (depthLeft < 1 || text.charCodeAt(from) !== openBrace) return none;
+  /** The three letters behind one that was looked at. */
+  #word(at: number, second: number, third: number, fourth: number): number {
+    const bytes = this.#bytes;
+    return bytes[at + 1] === second && bytes[at + 2] === third && bytes[at + 3] === fourth
+      ? at + 4
+      : none;
+  }
+
+  /** Takes no name with an escape, but in what is `deep`. */
+  #members(from: number, depthLeft: number, level: Level): number {
+    const bytes = this.#bytes;
+    if (depthLeft < 1 || bytes[from] !== openBrace) return none;
     let at = this.#skipSpace(from + 1);
-    if (text.charCodeAt(at) === closeBrace) return at + 1;
+    if (bytes[at] === closeBrace) return at + 1;
     for (;;) {
-      const keyStart = at;
       const escapes = this.#escapes;
-      const keyEnd = text.charCodeAt(at) === quote ? this.#string(at) : none;
-      if (keyEnd === none || (places !== undefined && this.#escapes !== escapes)) return none;
+      const keyEnd = bytes[at] === quote ? this.#string(at) : none;
+      if (keyEnd === none || (level !== 'deep' && this.#escapes !== escapes)) return none;
       const start = this.#valueStart(keyEnd);
       if (start === none) return none;
       const end =
-        isOuter && this.#isInside(keyStart, keyEnd)
-          ? this.#insideEnd(start, depthLeft - 1)
-          : this.#value(start, depthLeft - 1);
+        level === 'deep'
+          ? this.#value(start, depthLeft - 1)
+          : this.#told(level, at, keyEnd, start, depthLeft - 1);
       if (end === none) return none;
-      places?.push(keyStart, keyEnd, start, end);
       at = this.#skipSpace(end);
-      const code = text.charCodeAt(at);
+      const code = bytes[at];
       if (code === closeBrace) return at + 1;
       if (code !== comma) return none;
       at = this.#skipSpace(at + 1);
     }
   }
 
+  /** Reads the value of a member of the two upper levels, and notes where it stands. */
+  #told(
+    level: 'outer' | 'inner',
+    keyStart: number,
+    keyEnd: number,
+    start: number,
+    depthLeft: number,
+  ): number {
+    const names = level === 'outer' ? this.#outer : this.#inner;
+    const slot = names.slotOf(this.#bytes, keyStart + 1, keyEnd - 1);
+    const escapes = this.#escapes;
+    const end =
+      slot === this.#insideSlot ? this.#inside(start, depthLeft) : this.#value(start, depthLeft);
+    if (slot !== none) {
+      const place = slot * numbersPerPlace;
+      this.#places[place] = start;
+      this.#places[place + 1] = end;
+      this.#places[place + 2] = this.#escapes - escapes;
+    } else if (level === 'outer') {
+      this.#others[this.#othersLength++] = keyStart;
+      this.#others[this.#othersLength++] = end;
+    }
+    return end;
+  }
+
+  /** Forgets what it has found in one that stood before. */
+  #inside(start: number, depthLeft: number): number {
+    this.#places.fill(none, this.#innerFirst * numbersPerPlace);
+    this.#hasInside = this.#bytes[start] === openBrace;
+    return this.#hasInside
+      ? this.#members(start, depthLeft, 'inner')
+      : this.#value(start, depthLeft);
+  }
+
   #items(from: number, depthLeft: number): number {
-    const text = this.#text;
+    const bytes = this.#bytes;
     if (depthLeft < 1) return none;
     let at = this.#skipSpace(from + 1);
-    if (text.charCodeAt(at) === closeBracket) return at + 1;
+    if (bytes[at] === closeBracket) return at + 1;
     for (;;) {
       const end = this.#value(at, depthLeft - 1);
       if (end === none) return none;
       at = this.#skipSpace(end);
-      const code = text.charCodeAt(at);
+      const code = bytes[at];
       if (code === closeBracket) return at + 1;
       if (code !== comma) return none;
       at = this.#skipSpace(at + 1);
@@ -148,95 +238,85 @@ class Scan {
 
   #valueStart(keyEnd: number): number {
     const at = this.#skipSpace(keyEnd);
-    return this.#text.charCodeAt(at) === colon ? this.#skipSpace(at + 1) : none;
+    return this.#bytes[at] === colon ? this.#skipSpace(at + 1) : none;
   }
 
   /** From the opening quote to behind the closing one. */
   #string(from: number): number {
-    const text = this.#text;
     let at = from + 1;
     for (;;) {
       at = this.#stopAt(at);
-      if (at === none) return none;
-      if (text.charCodeAt(at) === quote) return at + 1;
-      at = escapeEnd(text, at + 1);
+      const code = this.#bytes[at];
+      if (code === quote) return at + 1;
+      // A control character, or the end.
+      if (code !== backslash) return none;
+      at = escapeEnd(this.#bytes, at + 1);
       if (at === none) return none;
       this.#escapes += 1;
     }
   }
 
-  /** The next quote or backslash of a string. */
+  /** The next quote, backslash or control character of a string, or the end of all bytes. */
   #stopAt(from: number): number {
-    const text = this.#text;
-    const stop = Math.min(from + loopCharacters, text.length);
-    for (let at = from; at < stop; at += 1) {
-      const code = text.charCodeAt(at);
-      if (code === quote || code === backslash) return at;
+    const { view } = this.#source;
+    const bytes = this.#bytes;
+    const lastWord = bytes.length - 4;
+    let seen = 0;
+    let at = from;
+    for (; at <= lastWord; at += 4) {
+      const word = view.getInt32(at, true);
+      if (hasStop(word)) break;
+      seen |= word;
     }
-    const end = text.indexOf('"', stop);
-    if (end === none) return none;
-    if (this.#backslashAt < stop) {
-      const found = text.indexOf('\\', stop);
-      this.#backslashAt = found < 0 ? text.length : found;
+    for (; at < bytes.length; at += 1) {
+      const code = bytes[at] as number;
+      if (code === quote || code === backslash || code < space) break;
+      seen |= code;
     }
-    return Math.min(end, this.#backslashAt);
+    this.#seen |= seen;
+    return at;
   }
 
   #skipSpace(from: number): number {
-    const text = this.#text;
+    const bytes = this.#bytes;
     let at = from;
-    while (at < text.length && text.charCodeAt(at) === 0x20) at += 1;
+    while (bytes[at] === space) at += 1;
     return at;
   }
-}
 
-/** One past an escape; `at` is behind its backslash. */
-function escapeEnd(text: string, at: number): number {
-  switch (text.charCodeAt(at)) {
-    case 0x6e: // n
-    case quote:
-    case backslash:
-    case 0x2f: // /
-    case 0x74: // t
-    case 0x72: // r
-    case 0x62: // b
-    case 0x66: // f
-      return at + 1;
-    case 0x75: // u
-      for (let digit = at + 1; digit <= at + 4; digit += 1)
-        if (!isHexDigit(text.charCodeAt(digit))) return none;
-      return at + 5;
-    default:
-      return none;
+  #spaceUpTo(from: number, end: number): boolean {
+    let at = from;
+    while (at < end && this.#bytes[at] === space) at += 1;
+    return at === end;
   }
 }
 
-function isHexDigit(code: number): boolean {
-  return isDigit(code) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66);
-}
+/** Finds the slot of a name by its bytes, of which most differ from all known ones in their number. */
+class NameTable {
+  readonly #byLength: readonly (readonly Named[] | undefined)[];
 
-function numberEnd(text: string, from: number): number {
-  let at = text.charCodeAt(from) === 0x2d ? from + 1 : from;
-  const first = text.charCodeAt(at);
-  if (!isDigit(first)) return none;
-  at = first === 0x30 ? at + 1 : digitsEnd(text, at);
-  if (text.charCodeAt(at) === 0x2e) {
-    if (!isDigit(text.charCodeAt(at + 1))) return none;
-    at = digitsEnd(text, at + 1);
+  constructor(names: readonly string[], firstSlot: number) {
+    const byLength: Named[][] = [];
+    for (const [at, name] of names.entries())
+      (byLength[name.length] ??= []).push({ bytes: Buffer.from(name), slot: firstSlot + at });
+    this.#byLength = Array.from(byLength);
   }
-  const exponent = text.charCodeAt(at);
-  if (exponent !== 0x65 && exponent !== 0x45) return at;
-  const sign = text.charCodeAt(at + 1);
-  const digits = sign === 0x2b || sign === 0x2d ? at + 2 : at + 1;
-  return isDigit(text.charCodeAt(digits)) ? digitsEnd(text, digits) : none;
+
+  slotOf(bytes: Buffer, start: number, end: number): number {
+    const length = end - start;
+    const named = length < this.#byLength.length ? this.#byLength[length] : undefined;
+    if (named === undefined) return none;
+    for (const { bytes: name, slot } of named) if (standsAt(name, bytes, start)) return slot;
+    return none;
+  }
 }
 
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+interface Named {
+  readonly bytes: Buffer;
+  readonly slot: number;
 }
 
-function digitsEnd(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && isDigit(text.charCodeAt(at))) at += 1;
-  return at;
+function standsAt(name: Buffer, bytes: Buffer, start: number): boolean {
+  for (let at = 0; at < name.length; at += 1) if (name[at] !== bytes[start + at]) return false;
+  return true;
 }

@@ -1,9 +1,9 @@
 import type { EventFrame } from '#record';
-import type { Checked, RecordRules } from './check-record.ts';
+import { depthMax, type Checked, type RecordRules } from './check-record.ts';
 import { toCandidate, type Candidate, type Sender } from './candidate.ts';
 import { batchTooLarge, eventInvalid } from './errors.ts';
 import type { IngestLimits, IngestRequest, Reject } from './ingest.ts';
-import { splitBody } from './split-body.ts';
+import { splitBody, type Records } from './split-body.ts';
 
 /** A record that passed, or why it did not. */
 export type Entry = Candidate | Reject;
@@ -30,9 +30,10 @@ export function beginAdmission(
   const rules: RecordRules = {
     principal: request.principal,
     eventBytesMax: limits.eventBytesMax,
-    frame: session === undefined && idempotencyKey === undefined ? {} : frameOf(request),
+    depthMax,
+    frame: session === undefined && idempotencyKey === undefined ? noFrame : frameOf(request),
   };
-  const { single, records = [] } = splitBody(request.body, request.form, rules);
+  const { single, records } = splitBody(request.body, request.form, rules);
   if (single !== undefined)
     return { isSingle: true, entries: [entryOf(single, sender)], takePortion: isAll };
   if (idempotencyKey !== undefined)
@@ -41,6 +42,8 @@ export function beginAdmission(
     });
   return admitBatch(records, sender, limits);
 }
+
+const noFrame: EventFrame = {};
 
 function isAll(): boolean {
   return true;
@@ -53,18 +56,17 @@ function frameOf({ session, idempotencyKey }: IngestRequest): EventFrame {
   };
 }
 
-function admitBatch(records: Iterable<Checked>, sender: Sender, limits: IngestLimits): Admission {
+function admitBatch(records: Records | undefined, sender: Sender, limits: IngestLimits): Admission {
   const entries: Entry[] = [];
-  const iterator = records[Symbol.iterator]();
   return {
     isSingle: false,
     entries,
     takePortion() {
       for (let bytes = 0; bytes < portionBytes;) {
-        const { done, value } = iterator.next();
-        if (done === true) return true;
+        const checked = records?.next();
+        if (checked === undefined) return true;
         if (entries.length >= limits.batchRecordsMax) throw tooManyRecords(limits);
-        const entry = entryOf(value, sender);
+        const entry = entryOf(checked, sender);
         entries.push(entry);
         bytes += 'raw' in entry ? entry.raw.byteLength : rejectBytes;
       }

@@ -5,7 +5,7 @@ import {
   JsonInvalid,
   parseJson,
   type JsonValue,
-  type MemberSlice,
+  type ScanSource,
 } from '#base';
 import { recordFraming } from '#queue';
 import { parseEvent, scanEvent, type AcceptedEvent, type EventFrame } from '#record';
@@ -23,6 +23,7 @@ export const depthMax = 512;
 export interface RecordRules {
   readonly principal: Principal;
   readonly eventBytesMax: number;
+  readonly depthMax: number;
   readonly frame: EventFrame;
 }
 
@@ -53,15 +54,16 @@ export function parseDocument(bytes: Uint8Array): Parsed {
 
 /** A record that passes and is plain, as nearly all are; undefined for any other, which is then parsed to tell what it is. */
 export function checkPlain(
-  bytes: Uint8Array,
+  source: ScanSource,
+  start: number,
+  end: number,
   rules: RecordRules,
-  place: Place,
-): Checked | undefined {
-  if (bytes.byteLength > rules.eventBytesMax) return undefined;
-  const scanned = scanEvent(bytes, depthMax);
-  if (scanned === undefined) return undefined;
-  const checked = checkEvent(scanned.value, bytes, rules, place, scanned.members);
-  return checked.event === undefined ? undefined : checked;
+): AcceptedEvent | undefined {
+  if (end - start > rules.eventBytesMax) return undefined;
+  const event = scanEvent(source, start, end, rules);
+  return event !== undefined && mayUseWorkspace(rules.principal, event.workspace)
+    ? event
+    : undefined;
 }
 
 /** Checks one record whose bytes are `value`. */
@@ -70,11 +72,10 @@ export function checkEvent(
   bytes: Uint8Array,
   rules: RecordRules,
   place: Place,
-  members?: readonly MemberSlice[],
 ): Checked {
   const large = checkSize(bytes, rules, place);
   if (large !== undefined) return { reject: large };
-  const { event, faults } = parseEvent(value, bytes, rules.frame, members);
+  const { event, faults } = parseEvent(value, bytes, rules.frame);
   if (event === undefined) {
     const message = faults.map((fault) => fault.message).join('; ');
     const [first] = faults;

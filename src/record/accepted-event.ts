@@ -9,8 +9,8 @@ export interface AcceptedEvent {
   /** The id was made by a format, not sent (D21). */
   readonly isDerivedId: boolean;
   readonly event: string;
-  /** The client's own bytes of `data`, one JSON object. */
+  /** The client's own bytes of `data`, one JSON object; line breaks between its tokens are spaces (ING-919). */
   readonly dataBytes: Uint8Array;
-  /** One JSON object made of the client's other top-level members; undefined without any. */
+  /** One JSON object made of the client's other top-level members, in the same way; undefined without any. */
   readonly moreBytes: Uint8Array | undefined;
 }

@@ -1,4 +1,3 @@
-import { flattenWhitespace } from '#base';
 import type { AcceptedEvent } from './accepted-event.ts';
 
 /** What admission adds to an event. */
@@ -20,8 +19,7 @@ const closingBrace = 0x7d;
 export function buildLine(event: AcceptedEvent, acceptance: Acceptance): Uint8Array {
   const head = headOf(event, acceptance);
   const headBytes = Buffer.byteLength(head);
-  const data = flattenWhitespace(event.dataBytes);
-  const more = event.moreBytes === undefined ? undefined : flattenWhitespace(event.moreBytes);
+  const { dataBytes: data, moreBytes: more } = event;
   const moreBytes = more === undefined ? 0 : beforeMore.byteLength + more.byteLength;
   const line = Buffer.allocUnsafe(headBytes + data.byteLength + moreBytes + 1);
   line.write(head, 0, headBytes, 'utf8');

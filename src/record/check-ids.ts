@@ -2,14 +2,27 @@
 export const idBytesMax = 512;
 /** Longest event name, in UTF-8 bytes: it stands in node ids and labels. */
 export const eventNameBytesMax = 512;
+const plainCharactersMax: number = Math.min(idBytesMax, eventNameBytesMax);
+
+/** Says of what nearly all ids, workspaces and names of events are that it passes every check of theirs: visible ASCII with spaces in it, not too long. */
+export function isPlainId(text: string): boolean {
+  if (text.length > plainCharactersMax || !(text.charCodeAt(0) > 0x20)) return false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
+}
 
 /** Why a client's session id cannot be used; undefined when it can (ING-111). */
 export function checkSessionId(session: string): string | undefined {
+  if (isPlainId(session)) return undefined;
   return fault('the session id', session) ?? controlFault('the session id', session);
 }
 
 /** Why a workspace cannot be used; undefined when it can (ING-111). One of spaces only is as good as none. */
 export function checkWorkspace(workspace: string): string | undefined {
+  if (isPlainId(workspace)) return undefined;
   if (workspace.trim() === '')
     return 'the workspace is empty; name the project that the events belong to';
   return fault('the workspace', workspace) ?? controlFault('the workspace', workspace);
@@ -17,7 +30,7 @@ export function checkWorkspace(workspace: string): string | undefined {
 
 /** Why an event id cannot be used; undefined when it can (ING-111). */
 export function checkEventId(eventId: string): string | undefined {
-  return fault('the event id', eventId);
+  return isPlainId(eventId) ? undefined : fault('the event id', eventId);
 }
 
 function fault(what: string, text: string): string | undefined {

@@ -156,4 +156,24 @@ describe('event envelope', () => {
       [],
     ]);
   });
+
+  it.each([
+    ['x', true],
+    ['a b ~', true],
+    [' x', true],
+    ['\u007f', true],
+    ['\u00e9', true],
+    ['x'.repeat(512), true],
+    ['x'.repeat(513), false],
+    ['\u00e9'.repeat(256), true],
+    ['\u00e9'.repeat(257), false],
+    ['x\u0000', false],
+    ['x\u001f', false],
+    ['\ud800', false],
+    [' ', false],
+    ['', false],
+  ])('takes %j for a workspace and the name of an event: %s (ING-111)', (given, isTaken) => {
+    expect(parseValue({ ...good, workspace: given }).faults === undefined).toBe(isTaken);
+    expect(parseValue({ ...good, event: given }).faults === undefined).toBe(isTaken);
+  });
 });

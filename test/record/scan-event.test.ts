@@ -2,22 +2,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '#base';
-import { parseEvent, scanEvent, type ParsedEvent } from '#record';
+import { parseJson, scanSource } from '#base';
+import { parseEvent, scanEvent, type AcceptedEvent, type EventFrame } from '#record';
 
 const depthMax = 64;
 
 /** Undefined where the event is left to `parseJson`. */
-function scanned(bytes: Uint8Array): ParsedEvent | undefined {
-  const found = scanEvent(bytes, depthMax);
-  return found === undefined ? undefined : parseEvent(found.value, bytes, {}, found.members);
+function scanned(bytes: Uint8Array, frame: EventFrame = {}): AcceptedEvent | undefined {
+  return scanEvent(scanSource(bytes), 0, bytes.byteLength, { frame, depthMax });
 }
 
 /** An event that is taken by the one way is the same by the other. */
-function expectSame(bytes: Uint8Array): boolean {
-  const fast = scanned(bytes);
-  if (fast?.event === undefined) return false;
-  expect(fast).toEqual(parseEvent(parseJson(bytes, { depthMax }), bytes));
+function expectSame(bytes: Uint8Array, frame: EventFrame = {}): boolean {
+  const event = scanned(bytes, frame);
+  if (event === undefined) return false;
+  expect({ event }).toEqual(parseEvent(parseJson(bytes, { depthMax }), bytes, frame));
   return true;
 }
 
@@ -68,7 +67,7 @@ describe('scanEvent', () => {
     const text = JSON.stringify(good);
     const twice = `${text.slice(0, -1)},"workspace":"last","data":{"session_id":"other","session_id":"z","timestamp":"${timestamp}"}}`;
     expect(expectSame(Buffer.from(twice))).toBe(true);
-    expect(scanned(Buffer.from(twice))?.event).toMatchObject({ workspace: 'last', session: 'z' });
+    expect(scanned(Buffer.from(twice))).toMatchObject({ workspace: 'last', session: 'z' });
   });
 
   it.each([
@@ -82,7 +81,7 @@ describe('scanEvent', () => {
     ['an object for a session', Buffer.from(JSON.stringify({ ...good, session_id: {} }))],
     ['an array for a timestamp', Buffer.from(JSON.stringify({ ...good, data: { timestamp: [] } }))],
   ])('leaves %s to be told by name', (_, bytes) => {
-    expect(scanEvent(bytes, depthMax)).toBeUndefined();
+    expect(scanned(bytes)).toBeUndefined();
   });
 
   it('never takes an event that differs from what parsing makes of it', () => {
@@ -119,8 +118,41 @@ describe('scanEvent', () => {
 
   it('makes texts of its own, which hold no part of the body', () => {
     const bytes = Buffer.from(JSON.stringify(good));
-    const { event } = scanned(bytes) ?? {};
+    const event = scanned(bytes);
     bytes.fill(0x20);
     expect(event).toMatchObject({ session: 's', eventId: 'e-1', workspace: 'w' });
+  });
+
+  it('tells each of many sessions by its own name, also when it comes again', () => {
+    for (let round = 0; round < 2; round += 1)
+      for (let at = 0; at < 6000; at += 1) {
+        const session = `s-${at}`;
+        const text = `{"event":"e","workspace":"w${at % 7}","session_id":"${session}","data":{"timestamp":"${timestamp}"}}`;
+        const event = scanned(Buffer.from(text));
+        if (event?.session !== session || event.workspace !== `w${at % 7}`)
+          expect({ session, event }).toBeUndefined();
+      }
+  });
+
+  it('takes what the request says of all its events into account, as parsing does', () => {
+    const bytes = Buffer.from(JSON.stringify(good));
+    expect(expectSame(bytes, { session: 's', eventId: 'e-1' })).toBe(true);
+    expect(expectSame(bytes, { session: 'other' })).toBe(false);
+    expect(expectSame(bytes, { eventId: 'other' })).toBe(false);
+    const bare = JSON.stringify({ ...good, event_id: undefined, data: { timestamp } });
+    expect(expectSame(Buffer.from(bare), { session: 'sü', eventId: '"' })).toBe(true);
+  });
+
+  it('takes the event alone that stands between its places', () => {
+    const bytes = Buffer.from(JSON.stringify(good));
+    const body = Buffer.concat([bytes, Buffer.from('\n'), bytes, bytes]);
+    const at = (start: number, end: number): AcceptedEvent | undefined =>
+      scanEvent(scanSource(body), start, end, { frame: {}, depthMax });
+    const first = at(0, bytes.length);
+    expect(first).toEqual(scanned(bytes));
+    expect(at(bytes.length + 1, bytes.length * 2 + 1)).toEqual(first);
+    expect(at(bytes.length + 1, body.length)).toBeUndefined();
+    expect(at(0, bytes.length - 1)).toBeUndefined();
+    expect(at(0, bytes.length + 1)).toBeUndefined();
   });
 });
