@@ -28,6 +28,57 @@ const body = (data: string, more = ''): string =>
   `{"event":"tool:pre","workspace":"w"${more},"data":{"session_id":"s","timestamp":"${timestamp}"${data}}}`;
 
 describe('log line', () => {
+  it('is the same whatever lines were built before it, for ids and names of every kind', () => {
+    const id = fc.constantFrom(
+      'a',
+      'b-1',
+      'é',
+      '🦀',
+      'q"',
+      'back\\slash',
+      ' ',
+      '\u007f',
+      '\u2028',
+      'c\n',
+    );
+    const event = fc.record({
+      workspace: id,
+      session: id,
+      hasSession: fc.constant(true),
+      eventId: fc.option(id, { nil: undefined }),
+      isDerivedId: fc.boolean(),
+      event: id,
+      dataBytes: fc.constantFrom(Buffer.from('{}'), Buffer.from('{"a":"é"}')),
+      moreBytes: fc.constantFrom(undefined, Buffer.from('{"b":1}')),
+    });
+    const given = fc.record({
+      acceptedAt: fc.constantFrom('2026-07-20T09:00:00.000Z', '2026-07-20T09:00:00.001Z'),
+      by: fc.constantFrom(null, 'ada', 'b"'),
+    });
+    const q = JSON.stringify;
+    fc.assert(
+      fc.property(event, given, (one, { acceptedAt, by }) => {
+        const sent = one.eventId === undefined ? '' : `,"id":${q(one.eventId)}`;
+        const derived = one.isDerivedId ? ',"derived":true' : '';
+        const more = one.moreBytes === undefined ? '' : `,"more":${one.moreBytes.toString()}`;
+        expect(Buffer.from(buildLine(one, { acceptedAt, by })).toString()).toBe(
+          `{"v":1,"sid":${q(one.session)}${sent}${derived},"at":"${acceptedAt}","ws":${q(one.workspace)},"by":${q(by)},"ev":${q(one.event)},"data":${one.dataBytes.toString()}${more}}`,
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('is built rightly of more sessions than are kept in mind (P9)', () => {
+    const one = eventOf(body(''));
+    for (let round = 0; round < 2; round += 1)
+      for (let at = 0; at < 5000; at += 1) {
+        const session = `s-${at}`;
+        const line = Buffer.from(buildLine({ ...one, session }, acceptance)).toString();
+        if (!line.startsWith(`{"v":1,"sid":"${session}","at":`)) expect(line).toBe(session);
+      }
+  });
+
   it('holds the members of the format in order, with the client’s own bytes (ING-919)', () => {
     const line = lineOf(
       body(',"n":12345678901234567890,"t":"\\u00e9"', ',"event_id":"e1","dir":"/x"'),
