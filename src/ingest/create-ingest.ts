@@ -1,3 +1,4 @@
+import type { Principal } from '#access';
 import { formatBytes, type Clock } from '#base';
 import {
   draining,
@@ -8,12 +9,12 @@ import {
   type QueueBackend,
   type QueueLedger,
 } from '#queue';
-import type { Key, KeyEncoding } from '#record';
+import type { Acceptance, Key, KeyEncoding } from '#record';
 import { recordsAccepted } from '#signals';
 import { acceptedGroups } from './accepted-groups.ts';
-import { beginAdmission, isCandidate, isReject } from './admit.ts';
+import { beginAdmission, isCandidate, isReject, type Admission, type Entry } from './admit.ts';
 import { ByteBudget } from './byte-budget.ts';
-import type { Candidate } from './candidate.ts';
+import type { Candidate, Sender } from './candidate.ts';
 import { batchRefused, batchTooLarge } from './errors.ts';
 import type {
   Ingest,
@@ -93,35 +94,21 @@ class QueueIngest implements Ingest {
 
   async accept(request: IngestRequest): Promise<IngestAnswer> {
     this.#checkRunning();
-    const { clock, limits, queue } = this.#options;
-    const { body, principal, isAtomic = false } = request;
-    checkBatchBytes(body.byteLength, limits);
+    checkBatchBytes(request.body.byteLength, this.#options.limits);
     this.#inFlight += 1;
     try {
-      const acceptedAt = this.#timeText(clock.now());
-      const sender = {
-        redact: this.#options.redact,
-        principal,
-        acceptance: { acceptedAt, by: principal.name },
-        keys: this.#keys,
-      };
-      const { isSingle, entries, takePortion } = beginAdmission(request, sender, limits);
-      while (!takePortion()) await clock.sleep(0);
-      const candidates = entries.every(isCandidate) ? entries : entries.filter(isCandidate);
-      if (isAtomic && candidates.length < entries.length)
-        throw batchRefused({ errors: entries.filter(isReject) });
-      const stored =
-        candidates.length === 0
-          ? []
-          : await queue.append(candidates, this.#appendOptions(candidates, isAtomic));
+      const sender = this.#senderOf(request.principal);
+      const admission = beginAdmission(request, sender, this.#options.limits);
+      while (!admission.takePortion()) await this.#options.clock.sleep(0);
+      const candidates = candidatesOf(admission.entries, request.isAtomic);
+      const stored = candidates.length === 0 ? [] : await this.#append(candidates, request);
       this.#announce(candidates, stored);
-      const settled = settleEntries(entries, stored);
-      if (isAtomic && settled.rejects.length > 0)
-        throw batchRefused({ errors: settled.rejects.filter(isCause) });
+      const answer = this.#answer(admission, stored, sender.acceptance);
+      if (request.isAtomic === true && answer.rejects.length > 0)
+        throw batchRefused({ errors: answer.rejects.filter(isCause) });
       const looked = this.#quarantine.hasAny(candidates);
-      const isQuarantined = typeof looked === 'boolean' ? looked : await looked;
-      const durability = queue.capabilities.fsync;
-      return { isSingle, acceptedAt, durability, ...settled, isQuarantined };
+      if (looked === false) return answer;
+      return { ...answer, isQuarantined: await looked };
     } finally {
       this.#inFlight -= 1;
       if (this.#inFlight === 0) for (const told of this.#whenEmpty.splice(0)) told();
@@ -134,6 +121,45 @@ class QueueIngest implements Ingest {
     return new Promise((resolve) => {
       this.#whenEmpty.push(resolve);
     });
+  }
+
+  // What follows is no part of `accept` so that little has to be kept of a request that waits.
+
+  #senderOf(principal: Principal): Sender {
+    return {
+      redact: this.#options.redact,
+      principal,
+      acceptance: {
+        acceptedAt: this.#timeText(this.#options.clock.now()),
+        by: principal.name,
+      },
+      keys: this.#keys,
+    };
+  }
+
+  #append(
+    candidates: readonly Candidate[],
+    { isAtomic = false }: IngestRequest,
+  ): Promise<readonly AppendOutcome[]> {
+    return this.#options.queue.append(candidates, this.#appendOptions(candidates, isAtomic));
+  }
+
+  #answer(
+    { isSingle, entries }: Admission,
+    stored: readonly AppendOutcome[],
+    { acceptedAt }: Acceptance,
+  ): IngestAnswer {
+    const { outcomes, queuedCount, duplicateCount, rejects } = settleEntries(entries, stored);
+    return {
+      isSingle,
+      acceptedAt,
+      durability: this.#options.queue.capabilities.fsync,
+      outcomes,
+      queuedCount,
+      duplicateCount,
+      rejects,
+      isQuarantined: false,
+    };
   }
 
   #checkRunning(): void {
@@ -149,8 +175,9 @@ class QueueIngest implements Ingest {
   /** Once for each run of records of one key: a hint may be repeated at will. */
   #announce(candidates: readonly Candidate[], stored: readonly AppendOutcome[]): void {
     let last: Key | undefined;
-    for (const [at, { key }] of candidates.entries()) {
-      if (key === last || stored[at]?.status !== 'queued') continue;
+    for (let at = 0; at < candidates.length; at += 1) {
+      const key = candidates[at]?.key;
+      if (key === undefined || key === last || stored[at]?.status !== 'queued') continue;
       last = key;
       this.#options.onAppended(key);
     }
@@ -163,6 +190,16 @@ class QueueIngest implements Ingest {
     if (!hasId) return isAtomic ? { atomic: true } : undefined;
     return { signal: this.#deadline(), atomic: isAtomic };
   }
+}
+
+/** Those that passed; throws BATCH_REFUSED where it is all or nothing and one did not. */
+function candidatesOf(
+  entries: readonly Entry[],
+  isAtomic: boolean | undefined,
+): readonly Candidate[] {
+  if (entries.every(isCandidate)) return entries;
+  if (isAtomic === true) throw batchRefused({ errors: entries.filter(isReject) });
+  return entries.filter(isCandidate);
 }
 
 function isoText(ms: number): string {

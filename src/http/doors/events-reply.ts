@@ -33,8 +33,7 @@ export function eventsReply(answer: IngestAnswer, context: ReplyContext): Reply 
 
 function singleReply(answer: IngestAnswer, { isPredecessor }: ReplyContext): Reply {
   const [outcome] = answer.outcomes;
-  assert(outcome !== undefined, 'a single event has an outcome');
-  const isReplayed = outcome.status === 'duplicate' && !isPredecessor;
+  const isReplayed = outcome?.status === 'duplicate' && !isPredecessor;
   return {
     status: isReplayed ? 200 : 202,
     isReplayed,
@@ -48,18 +47,39 @@ function batchBody(answer: IngestAnswer, { requestId }: ReplyContext): string {
     answer.rejects.length === 0
       ? ''
       : `"rejects":${JSON.stringify(answer.rejects)},"request_id":${JSON.stringify(requestId)},`;
-  const results = answer.outcomes.map(
-    (outcome, index) => `{"index":${index},${resultMembers(outcome)}}`,
-  );
-  return `{${refused}${groupMembers(answer)},"results":[${results.join(',')}]}`;
+  let text = `{${refused}${groupMembers(answer)},"results":[`;
+  let begin = '{"index":';
+  for (let index = 0; index < answer.outcomes.length; index += 1) {
+    text += `${begin}${index},${resultMembers(answer.outcomes[index])}}`;
+    begin = ',{"index":';
+  }
+  return `${text}]}`;
 }
 
-/** Written by hand: these few members are most of what a busy daemon sends, and only two of them can need an escape. */
-function resultMembers(outcome: RecordOutcome): string {
+/** Written by hand: these few members are most of what a busy daemon sends. */
+function resultMembers(outcome: RecordOutcome | undefined): string {
+  assert(outcome !== undefined, 'every record has an outcome');
   if (outcome.status === 'rejected')
     return `"status":"rejected","code":${JSON.stringify(outcome.reject.code)}`;
-  const session = outcome.session === null ? 'null' : JSON.stringify(outcome.session);
-  return `"status":"${outcome.status}","session_id":${session},"workspace":${JSON.stringify(outcome.workspace)},"epoch":"${outcome.epoch}","position":"${outcome.position}"`;
+  return `"status":"${outcome.status}",${sessionMembers(outcome)}${outcome.position}"`;
+}
+
+type Stored = Exclude<RecordOutcome, { readonly status: 'rejected' }>;
+type SessionPlace = Pick<Stored, 'session' | 'workspace' | 'epoch'>;
+
+/** Sessions whose members are kept; then all are forgotten and written again (P9). */
+const sessionsMax = 1024;
+const written = new Map<string | null, SessionPlace & { readonly text: string }>();
+
+/** What the results of one session share, up to the text of the position. Both ids can need an escape, and a busy daemon tells them again and again. */
+function sessionMembers({ session, workspace, epoch }: SessionPlace): string {
+  const known = written.get(session);
+  if (known !== undefined && known.workspace === workspace && known.epoch === epoch)
+    return known.text;
+  if (written.size >= sessionsMax) written.clear();
+  const text = `"session_id":${JSON.stringify(session)},"workspace":${JSON.stringify(workspace)},"epoch":"${epoch}","position":"`;
+  written.set(session, { session, workspace, epoch, text });
+  return text;
 }
 
 function groupMembers({ durability, acceptedAt }: IngestAnswer): string {
