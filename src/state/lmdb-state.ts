@@ -20,7 +20,6 @@ import {
 } from './entry-codec.ts';
 import { commitFailureOf } from './commit-failure.ts';
 import { isDamagedStore, stateCorrupt, stateUnavailable } from './errors.ts';
-import { afterPermit, decodeMark, encodeMark } from './guard-mark.ts';
 import { isForgotten } from './is-forgotten.ts';
 import {
   bytesOfEpoch,
@@ -32,9 +31,11 @@ import {
   justAfter,
 } from './state-keys.ts';
 import { seal, unseal } from './seal.ts';
+import { StateGuard } from './state-guard.ts';
 import { puts, type StatePut, type Table } from './state-puts.ts';
 import type { StateStore, StateWrite } from './state-store.ts';
 import { binary, formatKey, markKey, type Binary } from './tables.ts';
+import { WriteTurns } from './write-turns.ts';
 
 export interface LmdbStateOptions {
   /** Folder of the environment (`<root>/state/daemon`), made when it is missing; on a local file system, opened for writing by one process only (FEN-710). */
@@ -65,6 +66,8 @@ export const stateFormatVersion = 2;
  * 192 MiB was resident five times over, with 292 MiB. Windows makes the file as large as its map.
  */
 const mapping = process.platform === 'win32' ? {} : { mapSize: 4 * 2 ** 30 };
+/** A block is shown to the writer thread when it is complete, however long: it never waits within one. The package has no type for it. */
+const wholeBlocks = { batchStartThreshold: 2 ** 30 };
 /** A flush begins anew when a write fails beside it: as often as writes fail side by side on a full disk, with room to spare. */
 const settleAttemptsMax = 100;
 /** Ids looked at, and at most removed, by one transaction: it does not hold the loop for more than a few ms. */
@@ -83,6 +86,7 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
     maxDbs: 8,
     // With batches by event turn the package makes a promise for each batch that nobody can catch, and a full disk would end the process.
     eventTurnBatching: false,
+    ...wholeBlocks,
     ...mapping,
     ...binary,
   });
@@ -99,7 +103,7 @@ export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbStat
     };
     if (options.takesOver === true) await env.childTransaction(() => void env.removeSync(markKey));
     const state = new OpenState(options, stateUuid, env, tables);
-    await state.write(permit, isNew ? [{ table: 'checkpoint', through: 0 }] : []);
+    await state.arm(permit, isNew ? [{ table: 'checkpoint', through: 0 }] : []);
     if (options.isIndexDoubted === true) await state.doubtIndex(permit);
     await state.flush();
     return state;
@@ -145,6 +149,9 @@ class OpenState implements LmdbState {
   readonly #tables: Readonly<Record<Table, Binary>>;
   /** Whether the last write was committed. */
   #lastWrite: Promise<boolean> = Promise.resolve(true);
+  readonly #guard: StateGuard;
+  /** A block that fails within the writer thread would leave the package a callback that it can neither run nor refuse. */
+  readonly #turns = new WriteTurns<'block' | 'callback'>();
   readonly #onFailure = new Set<(isFlushed: false) => void>();
   #isOpen = true;
 
@@ -159,6 +166,7 @@ class OpenState implements LmdbState {
     this.stateUuid = stateUuid;
     this.#env = env;
     this.#tables = tables;
+    this.#guard = new StateGuard(env, tables.checkpoint, directory);
   }
 
   getDedup: StateStore['getDedup'] = (key, eventId) => {
@@ -202,7 +210,7 @@ class OpenState implements LmdbState {
         ),
       );
       await this.#transact(() => {
-        this.#raiseMark(permit);
+        this.#guard.raise(permit);
         for (const entry of gone) this.#tables.dedup.removeSync(entry.key);
       });
       count += gone.length;
@@ -217,7 +225,7 @@ class OpenState implements LmdbState {
     const keys = Array.from(this.#tables.progress.getKeys(), (key) => Buffer.from(key));
     for (let at = 0; at < keys.length; at += forgottenMax)
       await this.#transact(() => {
-        this.#raiseMark(permit);
+        this.#guard.raise(permit);
         for (const key of keys.slice(at, at + forgottenMax))
           this.#put({ table: 'progress', key, value: unreadProgress });
       });
@@ -225,9 +233,29 @@ class OpenState implements LmdbState {
 
   async write(permit: FencePermit, writes: readonly StateWrite[]): Promise<void> {
     assert(this.#isOpen, 'the state store is open');
+    await this.#noted(this.#write(permit, puts(writes)));
+  }
+
+  /** A store that is not armed for this permit is not written by the first way: the second says why, or arms it. */
+  async #write(permit: FencePermit, encoded: readonly StatePut[]): Promise<void> {
+    const hand = (): void => {
+      for (const { table, key, value } of encoded)
+        if (value === undefined) void this.#tables[table].remove(key);
+        else void this.#tables[table].put(key, seal(key, value));
+    };
+    const block = (): Promise<boolean> => this.#guard.whileArmed(permit, hand);
+    if (await this.#told(this.#turns.run('block', block))) return;
+    await this.#callback(() => {
+      this.#guard.raise(permit);
+      for (const put of encoded) this.#put(put);
+    });
+  }
+
+  /** Before anything is read (FEN-403). */
+  async arm(permit: FencePermit, writes: readonly StateWrite[]): Promise<void> {
     const encoded = puts(writes);
     await this.#transact(() => {
-      this.#raiseMark(permit);
+      this.#guard.raise(permit);
       for (const put of encoded) this.#put(put);
     });
   }
@@ -283,14 +311,28 @@ class OpenState implements LmdbState {
     return told;
   }
 
-  async #transact(step: () => void): Promise<void> {
-    const written = this.#env.childTransaction(step);
-    this.#lastWrite = written.then(
+  #transact(step: () => void): Promise<void> {
+    return this.#noted(this.#callback(step));
+  }
+
+  #callback(step: () => void): Promise<void> {
+    return this.#told(this.#turns.run('callback', () => this.#env.childTransaction(step)));
+  }
+
+  /** A flush waits for all that was begun before it; whether the last one was committed says what it has to do. */
+  #noted<T>(written: Promise<T>): Promise<T> {
+    const before = this.#lastWrite;
+    const isCommitted = written.then(
       () => true,
       () => false,
     );
+    this.#lastWrite = before.then(() => isCommitted);
+    return written;
+  }
+
+  async #told<T>(written: Promise<T>): Promise<T> {
     try {
-      await written;
+      return await written;
     } catch (error) {
       for (const wake of this.#onFailure) wake(false);
       if (isMillraceError(error)) throw error;
@@ -328,19 +370,6 @@ class OpenState implements LmdbState {
 
   #unavailable(reason: string, cause?: unknown): MillraceError {
     return stateUnavailable({ place: this.#directory, reason }, cause);
-  }
-
-  /** Stands before the first put, in the same transaction (FEN-406). */
-  #raiseMark(permit: FencePermit): void {
-    const stored = this.#env.get(markKey);
-    const mark =
-      stored === undefined
-        ? undefined
-        : this.#opened('guard mark', markKey, stored, (value) =>
-            decodeMark(value, this.#directory),
-          );
-    const raised = afterPermit(mark, permit, this.#directory);
-    if (raised !== undefined) this.#env.putSync(markKey, seal(markKey, encodeMark(raised)));
   }
 
   #put({ table, key, value }: StatePut): void {
