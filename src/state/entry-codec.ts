@@ -17,20 +17,21 @@ const derivedFlag = 4;
 const digestFlag = 8;
 const two32 = 2 ** 32;
 
-export function encodeDedup(entry: DedupEntry): Uint8Array {
+/** `room` bytes before it are left to whoever seals it. */
+export function encodeDedup(entry: DedupEntry, room = 0): Buffer {
   const digest = entry.contentSha256;
-  const bytes = Buffer.allocUnsafe(entryBytes + (digest === undefined ? 0 : digestBytes));
+  const bytes = Buffer.allocUnsafe(room + entryBytes + (digest === undefined ? 0 : digestBytes));
   const flags =
     statuses.indexOf(entry.status) |
     (entry.isDerivedId ? derivedFlag : 0) |
     (digest === undefined ? 0 : digestFlag);
-  bytes.writeUInt8(version, 0);
-  bytes.writeUInt8(flags, 1);
-  bytes.writeUInt32LE(entry.ordinal, 2);
-  bytes.writeUInt32LE(entry.offset % two32, 6);
-  bytes.writeUInt32LE(Math.floor(entry.offset / two32), 10);
-  bytes.writeUInt32LE(entry.length, 14);
-  if (digest !== undefined) bytes.write(digest, entryBytes, 'hex');
+  bytes[room] = version;
+  bytes[room + 1] = flags;
+  bytes.writeUInt32LE(entry.ordinal, room + 2);
+  bytes.writeUInt32LE(entry.offset % two32, room + 6);
+  bytes.writeUInt32LE(Math.floor(entry.offset / two32), room + 10);
+  bytes.writeUInt32LE(entry.length, room + 14);
+  if (digest !== undefined) bytes.write(digest, room + entryBytes, 'hex');
   return bytes;
 }
 

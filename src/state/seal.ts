@@ -5,15 +5,20 @@ import { crc32c } from '#base';
  * if it had been written. Version 2 (1 byte), CRC-32C (4 bytes, little endian), the value. One of version 1 has no seal: it begins with 1 or a brace.
  */
 const sealedVersion = 2;
-const sealBytes = 5;
+export const sealBytes = 5;
 const bareFirstBytes: ReadonlySet<number | undefined> = new Set([1, 0x7b]);
 
 export function seal(key: Uint8Array, value: Uint8Array): Buffer {
   const sealed = Buffer.allocUnsafe(sealBytes + value.byteLength);
-  sealed.writeUInt8(sealedVersion, 0);
-  sealed.writeUInt32LE(crc32c(value, crc32c(key)), 1);
   sealed.set(value, sealBytes);
-  return sealed;
+  return sealInPlace(key, sealed);
+}
+
+/** For a value that stands behind room for its seal. */
+export function sealInPlace(key: Uint8Array, bytes: Buffer): Buffer {
+  bytes[0] = sealedVersion;
+  bytes.writeUInt32LE(crc32c(bytes.subarray(sealBytes), crc32c(key)), 1);
+  return bytes;
 }
 
 /** The value of a stored one, or what is wrong with it. */

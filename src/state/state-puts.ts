@@ -6,6 +6,7 @@ import {
   encodeRow,
 } from './entry-codec.ts';
 import { bytesOfEpoch, bytesOfId, bytesOfKey, checkpointKey } from './state-keys.ts';
+import { seal, sealBytes, sealInPlace } from './seal.ts';
 import type { StateWrite } from './state-store.ts';
 
 export type Table = StateWrite['table'];
@@ -17,8 +18,26 @@ export interface StatePut {
   readonly value: Uint8Array | undefined;
 }
 
+/** As it is stored. */
+export interface SealedPut extends StatePut {
+  readonly value: Buffer | undefined;
+}
+
 export function puts(writes: readonly StateWrite[]): StatePut[] {
   return writes.map(putOf);
+}
+
+/** The same with the values as they are stored. An id has one copy less than the others: there are thousands for each of those. */
+export function sealedPuts(writes: readonly StateWrite[]): SealedPut[] {
+  return writes.map((write) => {
+    if (write.table === 'dedup' && write.entry !== null) {
+      const key = bytesOfId(write.key, write.eventId, write.hash);
+      const value = sealInPlace(key, encodeDedup(write.entry, sealBytes));
+      return { table: write.table, key, value };
+    }
+    const { table, key, value } = putOf(write);
+    return { table, key, value: value === undefined ? undefined : seal(key, value) };
+  });
 }
 
 function putOf(write: StateWrite): StatePut {

@@ -99,8 +99,8 @@ describe('a block of writes in the thread of LMDB', () => {
     withStore(async (state, raw) => {
       const late = state.write(testPermit(7), idsOf('late'));
       const mark = { v: 1, domain: testPermit().domain, generation: 8, holder: 'x' };
-      raw.transactionSync(
-        () => void raw.putSync(markKey, seal(markKey, Buffer.from(JSON.stringify(mark)))),
+      raw.transactionSync(() =>
+        raw.putSync(markKey, seal(markKey, Buffer.from(JSON.stringify(mark)))),
       );
       expect(armedIn(raw).length).toBe(1);
       await expect(late).rejects.toMatchObject({ code: 'FENCE_STALE' });
