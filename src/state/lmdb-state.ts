@@ -77,8 +77,8 @@ const forgottenMax = 1000;
  * The state of one root in LMDB. Reads are synchronous and see what is committed. A write is one block that LMDB's own thread puts in one transaction, with the
  * check of the mark in it (FEN-406): all of it or nothing, also when a put fails in the middle, which undoes the transaction and whatever else is in it. Where
  * the store is not armed for the permit the write is a child transaction, which says why or raises the mark; the package's plain `transaction` would keep earlier
- * puts when its callback throws. A permit that has ended begins nothing; what was handed over before lands unless another holder has raised the mark (B196). 2 to
- * 3 µs of the main thread for an id; a get takes 1 µs.
+ * puts when its callback throws. A permit that has ended begins nothing; what was handed over before lands unless another holder has raised the mark (B196). 4 to
+ * 5 µs of the main thread for an id with its hash; a get takes 1 µs.
  */
 export async function openLmdbState(options: LmdbStateOptions): Promise<LmdbState> {
   const { directory, permit, chance = systemChance } = options;
