@@ -314,7 +314,7 @@ export function submitCommit(
   state.pendingDuplicates = 0;
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const discarded = next.lines.flatMap((line) => ('kind' in line ? [line.id] : []));
-  for (const id of discarded) state.settling.set(id, promise);
+  for (const id of discarded) state.settling.set(id, { settled: promise });
   state.commitInFlight = promise.then(() => undefined);
   const settle = (isDurable: boolean): void => {
     for (const id of discarded) state.settling.delete(id);

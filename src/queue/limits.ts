@@ -1,3 +1,4 @@
+import type { MillraceError } from '#base';
 import { backlogFull, queueFull, sessionQuarantined } from './errors.ts';
 
 /** Written limits of a queue (P9), in bytes as they are stored. */
@@ -43,28 +44,46 @@ export function assertRoom(
   totalBytes: number,
   loads: readonly KeyLoad[],
 ): void {
-  const loaded = (load: KeyLoad): number => load.backlogBytes + load.addedBytes;
-  const stopped = loads.filter(
-    (load) => load.quarantine !== undefined && loaded(load) > limits.quarantineBacklogBytesMax,
-  );
-  const [fault] = stopped;
-  if (fault !== undefined)
-    throw sessionQuarantined({
-      keys: stopped.map(({ key }) => key),
-      reason: `${fault.quarantine}, and its backlog is full`,
-    });
-  const full = loads.filter((load) => loaded(load) > limits.bytesPerKeyMax);
-  if (full.length > 0)
-    throw backlogFull({
-      keys: full.map(({ key }) => key),
-      usedBytes: Math.max(...full.map(({ backlogBytes }) => backlogBytes)),
-      limitBytes: limits.bytesPerKeyMax,
-    });
-  const added = loads.reduce((sum, { addedBytes }) => sum + addedBytes, 0);
+  let added = 0;
+  let isRefused = false;
+  for (const load of loads) {
+    added += load.addedBytes;
+    isRefused ||= isStoppedFull(limits, load) || isFull(limits, load);
+  }
+  if (isRefused) throw refusalOf(limits, loads);
   if (totalBytes + added > limits.bytesMax)
     throw queueFull({
       limit: 'queue.max_bytes',
       usedBytes: totalBytes,
       limitBytes: limits.bytesMax,
     });
+}
+
+function isStoppedFull(limits: QueueLimits, load: KeyLoad): boolean {
+  return load.quarantine !== undefined && loadedBytes(load) > limits.quarantineBacklogBytesMax;
+}
+
+function isFull(limits: QueueLimits, load: KeyLoad): boolean {
+  return loadedBytes(load) > limits.bytesPerKeyMax;
+}
+
+function loadedBytes({ backlogBytes, addedBytes }: KeyLoad): number {
+  return backlogBytes + addedBytes;
+}
+
+/** A key that is stopped goes before one that is full. */
+function refusalOf(limits: QueueLimits, loads: readonly KeyLoad[]): MillraceError {
+  const stopped = loads.filter((load) => isStoppedFull(limits, load));
+  const [fault] = stopped;
+  if (fault !== undefined)
+    return sessionQuarantined({
+      keys: stopped.map(({ key }) => key),
+      reason: `${fault.quarantine}, and its backlog is full`,
+    });
+  const full = loads.filter((load) => isFull(limits, load));
+  return backlogFull({
+    keys: full.map(({ key }) => key),
+    usedBytes: Math.max(...full.map(({ backlogBytes }) => backlogBytes)),
+    limitBytes: limits.bytesPerKeyMax,
+  });
 }

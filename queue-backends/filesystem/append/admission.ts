@@ -12,16 +12,28 @@ import type { Engine } from '../engine.ts';
 import { type Flight, type KeyState, positionOf } from '../session/key-state.ts';
 import { letterIdAt, outcomeSince } from '../session/letters.ts';
 import { epochAt, placeOf } from '../session/place-of.ts';
+import { storedBytes } from '../session/stored-line.ts';
 import type { SettledLetter } from '../journal/payloads.ts';
+
+/** A record that is to be stored. One object for all of its way: a busy daemon makes tens of thousands in a second, and many live to see a collection. */
+export interface Storable {
+  readonly kind: 'store';
+  readonly state: KeyState;
+  readonly input: AppendInput;
+  readonly settles: SettledLetter | undefined;
+  /** Bytes of its stored line. */
+  readonly length: number;
+  /** Where in its log; undefined until it is given a place. */
+  offset: number | undefined;
+  /** What the index will say of it, where it has an id. */
+  entry: DedupEntry | undefined;
+  /** Its stored line, in the buffer of its group. */
+  bytes: Uint8Array | undefined;
+}
 
 /** What is to become of one record; pure but for look-ups in the index. */
 export type Verdict =
-  | {
-      readonly kind: 'store';
-      readonly state: KeyState;
-      readonly input: AppendInput;
-      readonly settles: SettledLetter | undefined;
-    }
+  | Storable
   | { readonly kind: 'duplicate'; readonly state: KeyState; readonly first: FirstOfId }
   | {
       readonly kind: 'conflict';
@@ -36,8 +48,6 @@ export type FirstOfId =
   | { readonly epoch: string; readonly position: Position }
   | { readonly twin: number };
 
-export type Storable = Extract<Verdict, { kind: 'store' }>;
-
 /** A stored record whose content decides, and must be read first. */
 export interface Look {
   readonly state: KeyState;
@@ -45,12 +55,12 @@ export interface Look {
   readonly entry: DedupEntry;
 }
 
-/** What a request has learnt while it was judged before. */
+/** What a request has learnt while it was judged before: nearly always nothing. */
 export interface Learnt {
   /** Digests of stored content, by `nameOf`; empty where nothing but the id can decide any more. */
-  readonly digests: Map<string, string>;
+  digests?: Map<string, string>;
   /** Letters of the keys of which a record settles one; read under the guards that are held still. */
-  readonly letters: Map<Key, readonly DeadLetterRecord[]>;
+  letters?: Map<Key, readonly DeadLetterRecord[]>;
 }
 
 export interface Judgement {
@@ -135,8 +145,18 @@ function later(request: Request, flight: Flight): undefined {
   return undefined;
 }
 
-function store(state: KeyState, input: AppendInput, settles?: SettledLetter): Verdict {
-  return { kind: 'store', state, input, settles };
+function store(state: KeyState, input: AppendInput, settles?: SettledLetter): Storable {
+  const length = storedBytes(input.raw);
+  return {
+    kind: 'store',
+    state,
+    input,
+    settles,
+    length,
+    offset: undefined,
+    entry: undefined,
+    bytes: undefined,
+  };
 }
 
 /** A second requeue of a letter that has an outcome is refused with its outcome (ING-714), and so is one into a stopped key (ING-715). */
@@ -150,7 +170,7 @@ function judgeSettling(
   if (inFlight !== undefined) return later(request, inFlight);
   if (state.quarantine !== null)
     throw sessionQuarantined({ keys: [state.key], reason: state.quarantine.code });
-  const letter = request.learnt.letters.get(state.key)?.find((one) => one.id === id);
+  const letter = request.learnt.letters?.get(state.key)?.find((one) => one.id === id);
   const outcome = outcomeSince(state, id) ?? letter?.outcome.kind ?? 'unknown';
   if (letter === undefined || outcome !== 'live') throw deadLetterState({ id, outcome });
   const place = parsePosition(letter.at);
@@ -187,7 +207,7 @@ function judgeKnown(
   if (isPassedOver(state, entry)) return store(state, input);
   const first = placeOf(request.engine, state, entry);
   if (!entry.isDerivedId && input.isDerivedId !== true) {
-    const storedSha256 = request.learnt.digests.get(nameOf(state, entry));
+    const storedSha256 = request.learnt.digests?.get(nameOf(state, entry));
     if (storedSha256 === undefined) {
       (request.looks ??= new Map()).set(nameOf(state, entry), {
         state,

@@ -1,5 +1,5 @@
-import { crc32c, crc32cCombine, type MillraceError } from '#base';
-import type { AppendInput } from '#queue';
+import { assert, crc32c, crc32cCombine, type MillraceError } from '#base';
+import type { Storable } from './admission.ts';
 import { keyOf } from './append-key.ts';
 import { settleDuplicates, settleOpening } from './duplicates.ts';
 import { type Engine, noteBacklog } from '../engine.ts';
@@ -10,7 +10,6 @@ import { takeLetter } from '../session/letters.ts';
 import {
   type AppendKey,
   type AppendRecord,
-  type SettledLetter,
   appendMetaOffset,
   appendMetaText,
 } from '../journal/payloads.ts';
@@ -19,14 +18,12 @@ import { requeueLine } from '../session/requeue-line.ts';
 import { addToTail } from '../session/tail.ts';
 import { writeStored } from '../session/stored-line.ts';
 
-/** One record that was given its place. */
-export interface PlacedRecord {
+/** A key with records in the frame, and who owned it before them. */
+export interface KeyOwner {
   readonly state: KeyState;
-  readonly input: AppendInput;
-  readonly offset: number;
-  readonly length: number;
-  readonly settles: SettledLetter | undefined;
+  readonly owner: string | null;
 }
+export type Owners = readonly KeyOwner[];
 
 /** What the frame took in hand of one key, to be given back if it fails. */
 interface KeyPart {
@@ -40,53 +37,35 @@ interface KeyPart {
   readonly ownerBefore: string | null;
 }
 
+/** Told how the frame ended: without an error it is durable. */
+type Waiter = (error: MillraceError | undefined) => void;
+
 /** The frame of one request: all of its records, or none (QFS-01, ING-113). Made and submitted in the step that chose the positions. */
-export class AppendFrame implements JournalEntry {
+export class AppendFrame implements JournalEntry, Flight {
   readonly kind: FrameKind = frameKinds.append;
   readonly recordCount: number;
   readonly payloadBytes: number;
-  /** What a request with one of its ids waits for (ING-520). */
-  readonly settled: Flight;
-  /** Set before `settled` resolves false. */
-  error: MillraceError | undefined;
   readonly #engine: Engine;
-  readonly #placed: readonly PlacedRecord[];
+  readonly #placed: readonly Storable[];
   readonly #parts: readonly KeyPart[];
-  readonly #records: readonly AppendRecord[];
   readonly #meta: string;
   readonly #metaBytes: number;
   readonly #acceptedMs: number;
-  #lines: Uint8Array[] = [];
-  #settle: (isDurable: boolean) => void;
+  #waiters: Waiter[] = [];
+  #hasEnded = false;
+  #error: MillraceError | undefined;
 
   constructor(
     engine: Engine,
-    placed: readonly PlacedRecord[],
-    ownersBefore: ReadonlyMap<KeyState, string | null>,
+    placed: readonly Storable[],
+    owners: Owners,
     duplicates: ReadonlyMap<KeyState, number>,
   ) {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.settled = promise;
-    this.#settle = resolve;
     this.#engine = engine;
     this.#placed = placed;
     this.#acceptedMs = engine.options.clock.now();
-    const keys: AppendKey[] = [];
-    const states =
-      duplicates.size === 0
-        ? [...ownersBefore.keys()]
-        : [...new Set([...ownersBefore.keys(), ...duplicates.keys()])];
-    this.#parts = states.map((state) => {
-      const carried = state.pendingDuplicates;
-      const count = carried + (duplicates.get(state) ?? 0);
-      const isOpening = !state.isOpen && state.opening === undefined;
-      const ownerBefore = ownersBefore.get(state) ?? null;
-      const isClaiming = !isOpening && ownersBefore.has(state) && state.owner !== ownerBefore;
-      keys.push(keyOf(state, count, { isOpening, isClaiming }));
-      return { state, duplicates: count, carried, isOpening, isClaiming, ownerBefore };
-    });
-    this.#records = recordsOf(placed, states);
-    this.#meta = appendMetaText({ keys, records: this.#records, t: this.#acceptedMs });
+    this.#parts = partsOf(owners, duplicates);
+    this.#meta = metaOf(this.#parts, placed, this.#acceptedMs);
     this.#metaBytes = Buffer.byteLength(this.#meta);
     let bytes = appendMetaOffset + this.#metaBytes;
     for (const { length } of placed) bytes += length;
@@ -95,18 +74,49 @@ export class AppendFrame implements JournalEntry {
     this.#reserve();
   }
 
+  /** Resolves with `outcomes` once the frame is durable; rejects with why it failed. */
+  answer<T>(outcomes: T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#tell((error) => {
+        if (error === undefined) resolve(outcomes);
+        else reject(error);
+      });
+    });
+  }
+
+  /** What a request with one of its ids waits for (ING-520). */
+  get settled(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#tell((error) => resolve(error === undefined));
+    });
+  }
+
+  #tell(waiter: Waiter): void {
+    if (this.#hasEnded) waiter(this.#error);
+    else this.#waiters.push(waiter);
+  }
+
+  #end(error: MillraceError | undefined): void {
+    this.#hasEnded = true;
+    this.#error = error;
+    for (const waiter of this.#waiters) waiter(error);
+    this.#waiters = [];
+  }
+
   #reserve(): void {
     for (const { state, isOpening, isClaiming, duplicates, carried } of this.#parts) {
-      if (isOpening) state.opening = this.settled;
-      if (isClaiming) state.claiming = this.settled;
+      if (isOpening) state.opening = this;
+      if (isClaiming) state.claiming = this;
       this.#engine.pendingDuplicates += duplicates - carried;
       state.pendingDuplicates = 0;
     }
-    for (const placed of this.#placed) {
-      const { state, input, settles } = placed;
-      if (settles !== undefined) state.settling.set(settles.id, this.settled);
-      if (input.eventId !== undefined)
-        state.recent.set(input.eventId, { entry: entryOf(placed), inFlight: this.settled });
+    for (const record of this.#placed) {
+      const { state, input, settles } = record;
+      if (settles !== undefined) state.settling.set(settles.id, this);
+      if (input.eventId === undefined) continue;
+      const entry = entryOf(record);
+      record.entry = entry;
+      state.recent.set(input.eventId, { entry, inFlight: this });
     }
   }
 
@@ -115,13 +125,12 @@ export class AppendFrame implements JournalEntry {
     let end = at + appendMetaOffset;
     end += buffer.write(this.#meta, end, this.#metaBytes, 'utf8');
     let crc = crc32c(buffer.subarray(at, end));
-    const lines: Uint8Array[] = [];
-    for (const { input, length } of this.#placed) {
+    for (const record of this.#placed) {
+      const { input, length } = record;
       crc = crc32cCombine(crc, writeStored(buffer, end, input.raw), length);
-      lines.push(buffer.subarray(end, end + length));
+      record.bytes = buffer.subarray(end, end + length);
       end += length;
     }
-    this.#lines = lines;
     return crc;
   }
 
@@ -132,35 +141,37 @@ export class AppendFrame implements JournalEntry {
       if (isClaiming) state.claiming = undefined;
       if (isOpening) settleOpening(engine, state, true);
     }
-    for (let index = 0; index < this.#placed.length; index += 1) this.#takeRecord(index);
+    for (const record of this.#placed) this.#takeRecord(record);
     for (const { state, duplicates } of this.#parts) {
       settleDuplicates(engine, state, duplicates, true);
       dirty(state);
       engine.filler.want(state);
     }
-    this.#settle(true);
+    this.#end(undefined);
   }
 
-  #takeRecord(index: number): void {
+  #takeRecord(record: Storable): void {
     const engine = this.#engine;
-    const placed = this.#placed[index];
-    const record = this.#records[index];
-    const bytes = this.#lines[index];
-    if (placed === undefined || record === undefined || bytes === undefined) return;
-    const { state, input, offset, length, settles } = placed;
+    const { state, input, length, settles, entry } = record;
+    const bytes = bytesOf(record);
+    const offset = offsetOf(record);
     const before = state.end - state.committed;
     addToTail(state, { offset, bytes, isOwn: true });
     state.end = offset + length;
     state.endRecords += 1;
     if (before === 0) state.oldestMs = this.#acceptedMs;
-    for (const totals of [state.totals, engine.totals])
-      if (settles === undefined) totals.accepted += 1;
-      else totals.dead -= 1;
     noteBacklog(engine, state, before);
-    if (input.eventId !== undefined) engine.indexer.add(state, input.eventId, entryOf(placed));
-    if (settles === undefined) return;
+    if (input.eventId !== undefined && entry !== undefined)
+      engine.indexer.add(state, input.eventId, entry);
+    if (settles === undefined) {
+      state.totals.accepted += 1;
+      engine.totals.accepted += 1;
+      return;
+    }
+    state.totals.dead -= 1;
+    engine.totals.dead -= 1;
     state.settling.delete(settles.id);
-    takeLetter(engine, state, requeueLine(state, record, this.#acceptedMs));
+    takeLetter(engine, state, requeueLine(state, recordOf(record, 0), this.#acceptedMs));
   }
 
   /** Everything that waits behind it fails with it, so positions go on from the durable end: no hole and no ghost (QFS-03). */
@@ -176,27 +187,71 @@ export class AppendFrame implements JournalEntry {
     }
     for (const { state, input, settles } of this.#placed) {
       if (settles !== undefined) state.settling.delete(settles.id);
-      if (input.eventId !== undefined && state.recent.get(input.eventId)?.inFlight === this.settled)
+      if (input.eventId !== undefined && state.recent.get(input.eventId)?.inFlight === this)
         state.recent.delete(input.eventId);
     }
-    this.error = error;
-    this.#settle(false);
+    this.#end(error);
   }
 }
 
-function entryOf({ state, input, offset, length }: PlacedRecord): DedupEntry {
-  const isDerivedId = input.isDerivedId === true;
-  return { ordinal: state.ordinal, offset, length, status: 'live', isDerivedId };
+/** Keys with records, and those of which duplicates are counted alone. */
+function partsOf(owners: Owners, duplicates: ReadonlyMap<KeyState, number>): KeyPart[] {
+  const parts: KeyPart[] = [];
+  for (const { state, owner } of owners) {
+    const count = duplicates.size === 0 ? 0 : (duplicates.get(state) ?? 0);
+    parts.push(partOf(state, count, owner, state.owner !== owner));
+  }
+  if (duplicates.size === 0) return parts;
+  const known = new Set(owners.map(({ state }) => state));
+  for (const [state, count] of duplicates)
+    if (!known.has(state)) parts.push(partOf(state, count, null, false));
+  return parts;
 }
 
-function recordsOf(placed: readonly PlacedRecord[], states: readonly KeyState[]): AppendRecord[] {
-  const [only] = states.length === 1 ? states : [];
-  return placed.map(({ state, input, offset, length, settles }) => ({
-    k: state === only ? 0 : states.indexOf(state),
-    at: offset,
-    len: length,
-    ...(input.eventId === undefined ? {} : { id: input.eventId }),
-    ...(input.isDerivedId === true ? { der: 1 as const } : {}),
-    ...(settles === undefined ? {} : { set: settles }),
-  }));
+function partOf(
+  state: KeyState,
+  count: number,
+  ownerBefore: string | null,
+  hasNewOwner: boolean,
+): KeyPart {
+  const carried = state.pendingDuplicates;
+  const isOpening = !state.isOpen && state.opening === undefined;
+  const isClaiming = !isOpening && hasNewOwner;
+  return { state, duplicates: carried + count, carried, isOpening, isClaiming, ownerBefore };
+}
+
+function metaOf(parts: readonly KeyPart[], placed: readonly Storable[], t: number): string {
+  const keys: AppendKey[] = [];
+  for (const part of parts) keys.push(keyOf(part.state, part.duplicates, part));
+  const places = placesOf(parts);
+  const records: AppendRecord[] = [];
+  for (const record of placed) records.push(recordOf(record, places?.get(record.state) ?? 0));
+  return appendMetaText({ keys, records, t });
+}
+
+/** Undefined for a frame of one key. */
+function placesOf(parts: readonly KeyPart[]): ReadonlyMap<KeyState, number> | undefined {
+  return parts.length === 1 ? undefined : new Map(parts.map(({ state }, at) => [state, at]));
+}
+
+function recordOf(record: Storable, k: number): AppendRecord {
+  const { input, length: len, settles: set } = record;
+  const der = input.isDerivedId === true ? 1 : undefined;
+  return { k, at: offsetOf(record), len, id: input.eventId, der, set };
+}
+
+function offsetOf({ state, offset }: Storable): number {
+  assert(offset !== undefined, `a record of ${state.key} was given its place`);
+  return offset;
+}
+
+function bytesOf({ state, bytes }: Storable): Uint8Array {
+  assert(bytes !== undefined, `a durable record of ${state.key} was written`);
+  return bytes;
+}
+
+function entryOf(record: Storable): DedupEntry {
+  const { state, input, length } = record;
+  const isDerivedId = input.isDerivedId === true;
+  return { ordinal: state.ordinal, offset: offsetOf(record), length, status: 'live', isDerivedId };
 }

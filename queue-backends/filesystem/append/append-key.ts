@@ -11,9 +11,9 @@ export function keyOf(
     k: state.key,
     e: state.epoch,
     o: state.ordinal,
-    ...(isOpening ? { open: openingOf(state) } : {}),
-    ...(isClaiming && state.owner !== null ? { own: state.owner } : {}),
-    ...(duplicates === 0 ? {} : { dup: duplicates }),
+    open: isOpening ? openingOf(state) : undefined,
+    own: isClaiming && state.owner !== null ? state.owner : undefined,
+    dup: duplicates === 0 ? undefined : duplicates,
   };
 }
 

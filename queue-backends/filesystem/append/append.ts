@@ -19,7 +19,7 @@ import {
   judge,
   nameOf,
 } from './admission.ts';
-import { AppendFrame, type PlacedRecord } from './append-frame.ts';
+import { AppendFrame, type KeyOwner, type Owners } from './append-frame.ts';
 import { readLetters } from '../session/dead-file.ts';
 import type { Engine } from '../engine.ts';
 import { type Flight, type KeyState, positionOf } from '../session/key-state.ts';
@@ -30,45 +30,68 @@ import { freshState } from '../session/fresh-key.ts';
 import { quarantineKey } from '../quarantine.ts';
 import { completeFinalise } from '../lifecycle/finalise.ts';
 import { readAt } from '../session/read-record.ts';
-import { storedBytes } from '../session/stored-line.ts';
 import { refuseShut } from '../lifecycle/refuse-shut.ts';
 import { assertWriter } from '../writer.ts';
 
 /** Each turn settles all that the one before found; a request whose ids keep changing for so long is told to come again. */
 const turnsMax = 64;
 
-/** Handed over with its outcomes, or something to know first. */
-type Turn =
-  | {
-      readonly outcomes: readonly AppendOutcome[];
-      readonly frame: AppendFrame | undefined;
-    }
-  | Judgement;
+/** A request on its way through its turns. */
+interface Asked {
+  readonly keys: readonly Key[];
+  readonly records: readonly AppendInput[];
+  readonly options: AppendOptions;
+  readonly learnt: Learnt;
+}
 
-/** The one way in (ING-113, ING-120…127, ING-512…520). */
-export async function append(
+/** Without a frame there was nothing to store. */
+interface HandedOver {
+  readonly outcomes: readonly AppendOutcome[];
+  readonly frame: AppendFrame | undefined;
+}
+
+/** Handed over with its outcomes, or something to know first. */
+type Turn = HandedOver | Judgement;
+
+/** The one way in (ING-113, ING-120…127, ING-512…520). Nearly every request is handed over in this very step. */
+export function append(
   engine: Engine,
   records: readonly AppendInput[],
   options: AppendOptions = {},
 ): Promise<readonly AppendOutcome[]> {
-  assertWriter(engine);
-  checkFraming(records);
-  if (records.length === 0) return [];
-  const keys = keysOf(records);
-  const learnt: Learnt = { digests: new Map(), letters: new Map() };
-  for (let turn = 0; turn < turnsMax; turn += 1) {
-    const step =
-      tryTurn(engine, keys, records, options, learnt) ??
-      (await takeTurn(engine, keys, records, options, learnt));
-    if ('outcomes' in step) {
-      if (step.frame !== undefined && !(await step.frame.settled))
-        throw step.frame.error ?? queueWriteFailed({ reason: 'unknown' });
-      return step.outcomes;
-    }
-    if (step.flights.length > 0) await orAborted(Promise.all(step.flights), options.signal);
-    for (const look of step.looks) await lookAt(engine, look, learnt);
+  try {
+    assertWriter(engine);
+    checkFraming(records);
+    if (records.length === 0) return Promise.resolve([]);
+    const asked = { keys: keysOf(records), records, options, learnt: {} };
+    const turn = tryTurn(engine, asked);
+    return turn !== undefined && 'outcomes' in turn
+      ? onDisk(turn)
+      : appendInTurns(engine, asked, turn);
+  } catch (error) {
+    return Promise.reject(error as Error);
   }
-  throw draining({ what: 'a request whose ids keep changing' });
+}
+
+/** `tried` is the turn that was taken already; undefined if none could be. */
+async function appendInTurns(
+  engine: Engine,
+  asked: Asked,
+  tried: Turn | undefined,
+): Promise<readonly AppendOutcome[]> {
+  let turn = tried ?? (await takeTurn(engine, asked));
+  for (let turns = 1; ; turns += 1) {
+    if ('outcomes' in turn) return onDisk(turn);
+    if (turns === turnsMax) throw draining({ what: 'a request whose ids keep changing' });
+    if (turn.flights.length > 0) await orAborted(turn.flights, asked.options.signal);
+    for (const look of turn.looks) await lookAt(engine, look, asked.learnt);
+    turn = tryTurn(engine, asked) ?? (await takeTurn(engine, asked));
+  }
+}
+
+/** Rejects with why the frame failed. */
+function onDisk({ outcomes, frame }: HandedOver): Promise<readonly AppendOutcome[]> {
+  return frame === undefined ? Promise.resolve(outcomes) : frame.answer(outcomes);
 }
 
 function keysOf(records: readonly AppendInput[]): readonly Key[] {
@@ -79,42 +102,25 @@ function keysOf(records: readonly AppendInput[]): readonly Key[] {
 }
 
 /** Look-up, choice of positions and hand-over in this very step, when all is in memory and no key is held (ING-520). */
-function tryTurn(
-  engine: Engine,
-  keys: readonly Key[],
-  records: readonly AppendInput[],
-  options: AppendOptions,
-  learnt: Learnt,
-): Turn | undefined {
-  for (const key of keys) if (engine.table.get(key)?.isFinalising !== false) return undefined;
-  for (const { settles } of records) if (settles !== undefined) return undefined;
-  return engine.locks.tryAll(keys, () => admit(engine, records, options, learnt))?.value;
+function tryTurn(engine: Engine, asked: Asked): Turn | undefined {
+  for (const key of asked.keys) if (engine.table.get(key)?.isFinalising !== false) return undefined;
+  for (const { settles } of asked.records) if (settles !== undefined) return undefined;
+  return engine.locks.tryAll(asked.keys, () => admit(engine, asked))?.value;
 }
 
 /** The same under all guards, after the keys and the letters in question were read. */
-async function takeTurn(
-  engine: Engine,
-  keys: readonly Key[],
-  records: readonly AppendInput[],
-  options: AppendOptions,
-  learnt: Learnt,
-): Promise<Turn> {
+async function takeTurn(engine: Engine, asked: Asked): Promise<Turn> {
   return engine.locks.withAll(
-    keys,
+    asked.keys,
     async (guards) => {
-      for (const guard of guards) await loadFor(engine, guard, records, learnt);
-      return admit(engine, records, options, learnt);
+      for (const guard of guards) await loadFor(engine, guard, asked);
+      return admit(engine, asked);
     },
     'append',
   );
 }
 
-async function loadFor(
-  engine: Engine,
-  guard: KeyGuard,
-  records: readonly AppendInput[],
-  learnt: Learnt,
-): Promise<void> {
+async function loadFor(engine: Engine, guard: KeyGuard, { records, learnt }: Asked): Promise<void> {
   const { key } = guard;
   const mine = records.filter((record) => record.key === key);
   try {
@@ -126,7 +132,7 @@ async function loadFor(
     }
     state ??= freshState(engine, key, mine[0]?.workspace ?? '', mine[0]?.session ?? '');
     if (mine.some(({ settles }) => settles !== undefined))
-      learnt.letters.set(key, await readLetters(engine, key, state));
+      (learnt.letters ??= new Map()).set(key, await readLetters(engine, key, state));
   } catch (error) {
     if (isMillraceError(error)) throw error;
     const { what } = describeDiskFault(error);
@@ -134,53 +140,47 @@ async function loadFor(
   }
 }
 
-function admit(
-  engine: Engine,
-  records: readonly AppendInput[],
-  options: AppendOptions,
-  learnt: Learnt,
-): Turn {
+function admit(engine: Engine, { keys, records, options, learnt }: Asked): Turn {
   assertWriter(engine);
-  refuseShut(
-    engine,
-    records.map(({ key }) => key),
-  );
+  refuseShut(engine, keys);
   const trouble = engine.journal.trouble;
   if (trouble !== undefined) throw trouble.error;
   const judgement = judge(engine, records, learnt);
   if (judgement.flights.length > 0 || judgement.looks.length > 0) return judgement;
   const { verdicts } = judgement;
   const isRefused = options.atomic === true && verdicts.some(isReject);
-  const storable = isRefused ? [] : verdicts.filter(isStorable);
+  const storable = isRefused ? [] : storableOf(verdicts);
   checkRoom(engine, storable);
-  const owners = new Map<KeyState, string | null>();
-  const placed = storable.map((verdict) => place(verdict, owners));
-  const outcomes = outcomesOf(verdicts, placed);
-  const duplicates = duplicatesOf(verdicts, outcomes);
-  if (placed.length === 0) {
+  const owners = place(storable);
+  const outcomes = outcomesOf(verdicts, storable);
+  const duplicates =
+    storable.length === verdicts.length ? noDuplicates : duplicatesOf(verdicts, outcomes);
+  if (storable.length === 0) {
     for (const [state, count] of duplicates) {
       state.pendingDuplicates += count;
       engine.pendingDuplicates += count;
     }
     return { outcomes, frame: undefined };
   }
-  const frame = makeFrame(engine, placed, owners, duplicates);
+  const frame = makeFrame(engine, storable, owners, duplicates);
   engine.journal.submit(frame);
   return { outcomes, frame };
 }
 
+const noDuplicates: ReadonlyMap<KeyState, number> = new Map();
+
 /** Positions are chosen before the frame is there: one that cannot be made gives them back, or the next record would stand behind a hole (QFS-03). */
 function makeFrame(
   engine: Engine,
-  placed: readonly PlacedRecord[],
-  owners: ReadonlyMap<KeyState, string | null>,
+  placed: readonly Storable[],
+  owners: Owners,
   duplicates: ReadonlyMap<KeyState, number>,
 ): AppendFrame {
   try {
     return new AppendFrame(engine, placed, owners, duplicates);
   } catch (error) {
     for (const { state, length } of placed) state.nextOffset -= length;
-    for (const [state, owner] of owners) state.owner = owner;
+    for (const { state, owner } of owners) state.owner = owner;
     throw error;
   }
 }
@@ -193,40 +193,52 @@ function isStorable(verdict: Verdict): verdict is Storable {
   return verdict.kind === 'store';
 }
 
-function place(
-  { state, input, settles }: Storable,
-  owners: Map<KeyState, string | null>,
-): PlacedRecord {
-  if (!owners.has(state)) owners.set(state, state.owner);
-  const length = storedBytes(input.raw);
-  const offset = state.nextOffset;
-  state.nextOffset += length;
-  state.owner = ownerAfter(state.owner, input.principal);
-  return { state, input, offset, length, settles };
+function storableOf(verdicts: readonly Verdict[]): readonly Storable[] {
+  return verdicts.every(isStorable) ? verdicts : verdicts.filter(isStorable);
+}
+
+/** Gives each record its place behind the one before. Returns who owned the keys until then. */
+function place(storable: readonly Storable[]): Owners {
+  const owners: KeyOwner[] = [];
+  const seen = storable.length === 1 ? undefined : new Set<KeyState>();
+  for (const record of storable) {
+    const { state, input, length } = record;
+    if (seen?.has(state) !== true) {
+      seen?.add(state);
+      owners.push({ state, owner: state.owner });
+    }
+    record.offset = state.nextOffset;
+    state.nextOffset += length;
+    state.owner = ownerAfter(state.owner, input.principal);
+  }
+  return owners;
 }
 
 function outcomesOf(
   verdicts: readonly Verdict[],
-  placed: readonly PlacedRecord[],
+  placed: readonly Storable[],
 ): readonly AppendOutcome[] {
-  let next = 0;
-  return verdicts.map((verdict): AppendOutcome => {
-    switch (verdict.kind) {
-      case 'store':
-        return at('queued', verdict.state, placed[next++]?.offset);
-      case 'duplicate': {
-        const { state, first } = verdict;
-        if ('twin' in first) return at('duplicate', state, placed[first.twin]?.offset);
-        return { status: 'duplicate', ...first };
-      }
-      case 'conflict': {
-        const { position, storedSha256 } = verdict;
-        return { status: 'conflict', position, storedSha256 };
-      }
-      case 'foreign':
-        return { status: 'foreign', owner: verdict.owner };
+  const outcomes: AppendOutcome[] = [];
+  for (const verdict of verdicts) outcomes.push(outcomeOf(verdict, placed));
+  return outcomes;
+}
+
+function outcomeOf(verdict: Verdict, placed: readonly Storable[]): AppendOutcome {
+  switch (verdict.kind) {
+    case 'store':
+      return at('queued', verdict.state, verdict.offset);
+    case 'duplicate': {
+      const { state, first } = verdict;
+      if ('twin' in first) return at('duplicate', state, placed[first.twin]?.offset);
+      return { status: 'duplicate', ...first };
     }
-  });
+    case 'conflict': {
+      const { position, storedSha256 } = verdict;
+      return { status: 'conflict', position, storedSha256 };
+    }
+    case 'foreign':
+      return { status: 'foreign', owner: verdict.owner };
+  }
 }
 
 /** Without a place the record was storable and left out, or the twin of one that was. */
@@ -249,11 +261,12 @@ function duplicatesOf(
 
 /** Gives up the wait alone; nothing of the request was handed over. */
 async function orAborted(
-  flights: Promise<unknown>,
+  flights: readonly Flight[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
+  const landed = Promise.all(flights.map(({ settled }) => settled));
   if (signal === undefined) {
-    await flights;
+    await landed;
     return;
   }
   const { promise, reject } = Promise.withResolvers<never>();
@@ -261,7 +274,7 @@ async function orAborted(
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    await Promise.race([flights as Promise<readonly Awaited<Flight>[]>, promise]);
+    await Promise.race([landed, promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
@@ -285,7 +298,7 @@ async function lookAt(engine: Engine, look: Look, learnt: Learnt): Promise<void>
       return entry.contentSha256 ?? '';
     }
   });
-  learnt.digests.set(nameOf(state, entry), digest);
+  (learnt.digests ??= new Map()).set(nameOf(state, entry), digest);
 }
 
 /**

@@ -2,7 +2,7 @@ import { assert, type Clock } from '#base';
 import type { FencePermit } from '#fence';
 import { hashOfId, type DedupEntry, type StateStore, type StateWrite } from '#state';
 import { IdFilters } from './id-filter.ts';
-import type { KeyState } from '../session/key-state.ts';
+import type { KeyState, RecentId } from '../session/key-state.ts';
 
 /** Ids of one write: handing them over holds the loop for less than 1 ms, and LMDB's thread is at work on them meanwhile. */
 const writesMax = 500;
@@ -14,10 +14,9 @@ const waitingMax = 20_000;
 const placesMax = 2 ** 20;
 
 /** What a key's own map holds of it, too: one object for each id, and not four. */
-interface WaitingId {
+interface WaitingId extends RecentId {
   readonly state: KeyState;
   readonly id: string;
-  readonly entry: DedupEntry;
   /** Once it was given its place in the order of the store. */
   hash: string | undefined;
   /** Of the last one of its key: where the log is indexed to once it is put. */
@@ -61,7 +60,14 @@ export class DedupIndexer {
 
   add(state: KeyState, id: string, entry: DedupEntry): void {
     state.ids?.filter.add(state.ids.salt, id);
-    const waiting: WaitingId = { state, id, entry, hash: undefined, through: undefined };
+    const waiting: WaitingId = {
+      state,
+      id,
+      entry,
+      inFlight: undefined,
+      hash: undefined,
+      through: undefined,
+    };
     state.recent.set(id, waiting);
     this.#waiting.push(waiting);
   }

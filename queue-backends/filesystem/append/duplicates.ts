@@ -27,7 +27,7 @@ export function submitWithoutRecords(
   const parts = states.map((state) => {
     const isOpening = !state.isOpen && state.opening === undefined;
     const key = keyOf(state, state.pendingDuplicates, { isOpening, isClaiming: false });
-    if (isOpening) state.opening = promise;
+    if (isOpening) state.opening = { settled: promise };
     const duplicates = state.pendingDuplicates;
     state.pendingDuplicates = 0;
     return { state, key, duplicates, isOpening };

@@ -24,9 +24,11 @@ const waitingIdsMax = 200_000;
 const copiedSegmentsMax = 2;
 
 export function checkFraming(records: readonly AppendInput[]): void {
-  for (const [index, { raw }] of records.entries()) {
+  let index = 0;
+  for (const { raw } of records) {
     const reason = framingFault(raw);
     if (reason !== undefined) throw recordFraming({ index, reason });
+    index += 1;
   }
 }
 

@@ -11,14 +11,17 @@ export interface Quarantine {
   readonly since: string;
 }
 
-/** Resolves true when a frame became durable, false when it failed; never rejects. */
-export type Flight = Promise<boolean>;
+/** A frame on its way. */
+export interface Flight {
+  /** Resolves true when the frame became durable, false when it failed; never rejects. Made for who asks: nearly nobody does. */
+  readonly settled: Promise<boolean>;
+}
 
 /** An event id whose record is not in the state store's index yet. */
 export interface RecentId {
   readonly entry: DedupEntry;
   /** Set while the frame is on its way (ING-520). */
-  readonly inFlight?: Flight;
+  readonly inFlight: Flight | undefined;
 }
 
 /** Bytes of the log that an operator has passed over: one dead letter, and no line of them is read (ING-412). */
