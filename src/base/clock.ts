@@ -8,6 +8,8 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Runs `fn` once after `ms`, never holding the process open. */
   after(ms: number, fn: () => void): Timer;
+  /** Resolves when what the event loop has read in this turn is handled; at once where there is no loop to wait for. */
+  endOfTurn(): Promise<void>;
 }
 
 export interface Timer {
@@ -39,4 +41,5 @@ export const systemClock: Clock = {
     timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },
+  endOfTurn: () => new Promise((resolve) => setImmediate(resolve)),
 };

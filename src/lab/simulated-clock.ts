@@ -71,6 +71,7 @@ export function simulatedClock(startMs: number = Date.UTC(2026, 0, 1)): Simulate
     setWallClock(epochMs) {
       wallOffsetMs = epochMs - elapsedMs;
     },
+    endOfTurn: () => Promise.resolve(),
     waitingCount: () => waiters.size,
   };
 }

@@ -13,6 +13,7 @@ function workClock(): { readonly clock: Clock; work(ms: number): void; readonly 
       nowMs += ms;
     },
     after: () => ({ cancel: () => undefined }),
+    endOfTurn: () => Promise.resolve(),
   };
   return {
     clock,

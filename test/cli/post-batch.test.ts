@@ -55,6 +55,7 @@ function hurried(): { readonly options: PostOptions; readonly slept: number[] } 
       return Promise.resolve();
     },
     after: () => ({ cancel: () => undefined }),
+    endOfTurn: () => Promise.resolve(),
   };
   const silent = (): void => undefined;
   const printer = { out: silent, err: silent, progress: silent, bytes: () => Promise.resolve() };

@@ -241,6 +241,7 @@ describe('the embedded graph', () => {
       monotonic: () => (nowMs += 1),
       sleep: () => Promise.resolve(),
       after: () => ({ cancel: () => undefined }),
+      endOfTurn: () => Promise.resolve(),
     };
     const runner = new QueryRunner(database, clock);
     const endless: NamedQuery = {

@@ -106,7 +106,7 @@ export class DedupIndexer {
     this.#placing = all.length;
     const byKey = new Map<KeyState, WaitingId[]>();
     for (let at = 0; at < all.length; at += placedMax) {
-      if (at > 0) await this.#clock.sleep(0);
+      if (at > 0) await this.#clock.endOfTurn();
       for (const one of all.slice(at, at + placedMax)) {
         one.hash = hashOfId(one.id);
         const some = byKey.get(one.state);
@@ -120,7 +120,7 @@ export class DedupIndexer {
       sorted += some.length;
       if (sorted > placedMax) {
         sorted = some.length;
-        await this.#clock.sleep(0);
+        await this.#clock.endOfTurn();
       }
       for (const one of inOrder(some)) grouped.push(one);
     }

@@ -183,9 +183,9 @@ export class Journal {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    // Entries that arrive in this very turn of the event loop join the group.
-    await Promise.resolve();
     while (this.#queue.length > 0) {
+      // What comes in this turn of the event loop joins the group: without it the first request of a turn goes alone, and all others wait for its sync.
+      await this.#options.clock.endOfTurn();
       const group = this.#takeGroup();
       try {
         await this.#writeGroup(group);
@@ -228,10 +228,13 @@ export class Journal {
     this.#failuresInRow = 0;
     this.#writingSince = undefined;
     this.#queuedBytes -= bytes;
+    this.#options.shelf.prepare(segment);
     let records = 0;
-    for (const [at, entry] of group.entries()) {
+    let sequence = first;
+    for (const entry of group) {
       records += entry.recordCount;
-      entry.durable(first + at);
+      entry.durable(sequence);
+      sequence += 1;
     }
     journalSynced.publish(() => ({
       frames: group.length,
@@ -261,7 +264,8 @@ export class Journal {
   ): Buffer {
     const buffer = Buffer.allocUnsafeSlow(bytes);
     let at = 0;
-    for (const [index, entry] of group.entries()) {
+    let index = 0;
+    for (const entry of group) {
       const payloadCrc = entry.write(buffer, at + frameHeaderBytes);
       const header = {
         kind: entry.kind,
@@ -274,6 +278,7 @@ export class Journal {
       };
       sealFrame(buffer, at, entry.payloadBytes, header, payloadCrc);
       at += frameBytes(entry.payloadBytes);
+      index += 1;
     }
     return buffer;
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Chance } from '#base';
 import { diskFaultOf, failpoint, type Disk, type DiskFile } from '#disk';
+import { SegmentAhead, aheadBytes } from './segment-ahead.ts';
 import { encodeSegmentHeader, segmentHeaderBytes, segmentName } from './segment.ts';
 
 /** A segment that is being written, or was. */
@@ -14,6 +15,9 @@ export interface OpenSegment {
   end: number;
   lastSequence: number;
 }
+
+/** A file that the next segment may take. */
+type SpareSegment = Pick<OpenSegment, 'name' | 'file' | 'size'>;
 
 /** A segment whose write or sync failed, and the last sequence in it that counts. */
 export interface PoisonedSegment {
@@ -55,7 +59,12 @@ export class SegmentShelf {
   readonly #options: SegmentShelfOptions;
   #number: number;
   #used: OpenSegment[] = [];
-  #spare: OpenSegment[] = [];
+  #spare: SpareSegment[] = [];
+  #ahead: SegmentAhead | undefined;
+  /** Never rejects. */
+  #filling: Promise<void> | undefined;
+  /** The next segment could not be made ahead: not tried again until it is begun. */
+  #hasAheadFailed = false;
   #old: OldSegment[];
   #poisoned: PoisonedSegment[];
   #poisonedFiles = new Map<string, DiskFile>();
@@ -82,6 +91,7 @@ export class SegmentShelf {
   get bytesToGain(): number {
     return (
       [...this.#used.slice(0, -1), ...this.#spare].reduce((sum, { size }) => sum + size, 0) +
+      (this.#ahead?.filledBytes ?? 0) +
       this.#old.reduce((sum, { bytes }) => sum + bytes, 0)
     );
   }
@@ -108,10 +118,9 @@ export class SegmentShelf {
   /** Begins the next segment: an own spare one, or a new file, made exclusively and zero-filled (QFS-05, QFS-40). */
   async begin(firstSequence: number, mark: number, bytesNeeded: number): Promise<OpenSegment> {
     const { generation, segmentBytes, chance, disk, directory } = this.#options;
-    const number = this.#number;
-    this.#number += 1;
+    const spare = bytesNeeded <= segmentBytes ? await this.#takeSpare() : undefined;
+    const number = this.#number++;
     const name = segmentName(generation, number);
-    const spare = bytesNeeded <= segmentBytes ? this.#spare.shift() : undefined;
     const { file, size } =
       spare === undefined
         ? await this.#makeWhereItFits(name, bytesNeeded)
@@ -143,6 +152,59 @@ export class SegmentShelf {
     return segment;
   }
 
+  /**
+   * Told behind each group that went into `current`: where nothing is spare, the next segment is made beside it piece by piece, so that no group waits for 64 MiB
+   * of zeros, which takes a tenth of a second and more.
+   */
+  prepare(current: OpenSegment): void {
+    const { segmentBytes, hasRoomFor } = this.#options;
+    if (this.#filling !== undefined || this.#spare.length > 0 || this.#hasAheadFailed) return;
+    const bytes = current.isRecyclable ? aheadBytes(current.end, current.size) : 0;
+    if (bytes <= (this.#ahead?.filledBytes ?? 0)) return;
+    // Not what a drain may need (QFS-30).
+    if (hasRoomFor(segmentBytes)) void this.#fillAhead(bytes);
+  }
+
+  async #takeSpare(): Promise<SpareSegment | undefined> {
+    await this.#filling;
+    if (this.#ahead !== undefined) await this.#fillAhead(this.#options.segmentBytes);
+    this.#hasAheadFailed = false;
+    return this.#spare.shift();
+  }
+
+  #fillAhead(bytes: number): Promise<void> {
+    this.#filling = this.#fillSome(bytes)
+      // Whoever begins the next segment makes it himself then, and tells what he meets.
+      .catch(async () => {
+        this.#hasAheadFailed = true;
+        await this.#discardAhead().catch(() => undefined);
+      })
+      .finally(() => {
+        this.#filling = undefined;
+      });
+    return this.#filling;
+  }
+
+  async #fillSome(bytes: number): Promise<void> {
+    const { generation, segmentBytes } = this.#options;
+    this.#ahead ??= await SegmentAhead.open(
+      this.#options,
+      segmentName(generation, this.#number++),
+      segmentBytes,
+    );
+    await this.#ahead.fillTo(bytes);
+    if (this.#ahead.filledBytes < segmentBytes) return;
+    this.#spare.push(this.#ahead);
+    this.#ahead = undefined;
+  }
+
+  async #discardAhead(): Promise<boolean> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    await ahead?.discard();
+    return ahead !== undefined;
+  }
+
   /** Takes away the segments that wait to be used again; the next one is made anew. */
   async dropSpare(): Promise<void> {
     await this.#unlinkSpare();
@@ -152,12 +214,13 @@ export class SegmentShelf {
   /** Whether there were any; the caller syncs the directory. */
   async #unlinkSpare(): Promise<boolean> {
     const { disk, directory } = this.#options;
+    await this.#filling;
     const spare = this.#spare.splice(0);
     for (const { file, name } of spare) {
       await file.close();
       await disk.unlink(join(directory, name));
     }
-    return spare.length > 0;
+    return (await this.#discardAhead()) || spare.length > 0;
   }
 
   /** The segment is never written again; recovery drops what lies in it after `lastGoodSequence` (QFS-03). */
@@ -205,6 +268,8 @@ export class SegmentShelf {
   /** Spare segments go, and the zeros behind the last frame: the next tenure makes its own (QFS-40), and would have to read these. */
   async close(): Promise<void> {
     const { disk, directory } = this.#options;
+    await this.#filling;
+    await this.#discardAhead();
     for (const { file, end, size } of this.#used) if (end < size) await file.truncate(end);
     const spare = this.#spare.splice(0);
     const files = [...this.#used, ...spare].map(({ file }) => file);
@@ -258,7 +323,7 @@ export class SegmentShelf {
   }
 
   /** The directory is synced with the new header, before any frame of the segment is acknowledged. */
-  async #reuse(spare: OpenSegment, name: string): Promise<DiskFile> {
+  async #reuse(spare: SpareSegment, name: string): Promise<DiskFile> {
     const { disk, directory } = this.#options;
     try {
       await disk.rename(join(directory, spare.name), join(directory, name));
