@@ -2,15 +2,16 @@
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { youngBytes } from '#base';
 
-/** The widest that the young generation became, in bytes. */
+/** How wide the young generation has become and stays, in bytes: for moments it is wider, while pages that a collection has emptied are on their way out. */
 function keepBusy(): number {
   const kept: unknown[] = [];
-  let widest = 0;
+  const widths: number[] = [];
   for (let at = 0; at < 1_500_000; at += 1) {
     kept[at % 60_000] = { at, text: `text ${at}`, list: [at, at] };
-    if (at % 10_000 === 0) widest = Math.max(widest, youngBytes());
+    if (at % 10_000 === 0) widths.push(youngBytes());
   }
-  return widest;
+  const later = widths.slice(widths.length / 2).toSorted((a, b) => a - b);
+  return later[Math.floor(later.length / 2)] ?? 0;
 }
 
 if (isMainThread) {
