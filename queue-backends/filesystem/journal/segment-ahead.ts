@@ -1,7 +1,6 @@
-import { join } from 'node:path';
-import type { Disk, DiskFile } from '#disk';
+import type { DiskFile } from '#disk';
 
-/** A group that is written meanwhile waits for one such piece at most. */
+/** Zeros go in pieces of this size: a group that is written meanwhile waits for one of them at most. */
 const pieceBytes = 1024 * 1024;
 
 /** Nothing is made before the current segment is so full, and all is there when it is that full: a quarter is left for a slow disk. */
@@ -14,35 +13,24 @@ export function aheadBytes(end: number, size: number): number {
   return Math.ceil(size * Math.min(1, Math.max(0, share)));
 }
 
-/** The file of the next segment in the making: created exclusively, zero-filled, synced (QFS-05, QFS-40). */
+/** Not synced. */
+export async function writeZeros(file: DiskFile, from: number, to: number): Promise<void> {
+  const zeros = Buffer.alloc(Math.min(pieceBytes, to - from));
+  for (let at = from; at < to; at += zeros.length)
+    await file.writeAt([zeros.subarray(0, Math.min(zeros.length, to - at))], at);
+}
+
+/** The file of the next segment in the making (QFS-05). */
 export class SegmentAhead {
   readonly name: string;
   readonly file: DiskFile;
   readonly size: number;
-  readonly #disk: Disk;
-  readonly #path: string;
   #filledBytes = 0;
 
-  private constructor(
-    disk: Disk,
-    path: string,
-    made: Pick<SegmentAhead, 'name' | 'file' | 'size'>,
-  ) {
-    this.name = made.name;
-    this.file = made.file;
-    this.size = made.size;
-    this.#disk = disk;
-    this.#path = path;
-  }
-
-  static async open(
-    { disk, directory }: { readonly disk: Disk; readonly directory: string },
-    name: string,
-    size: number,
-  ): Promise<SegmentAhead> {
-    const path = join(directory, name);
-    const file = await disk.open(path, 'create');
-    return new SegmentAhead(disk, path, { name, file, size });
+  constructor(name: string, file: DiskFile, size: number) {
+    this.name = name;
+    this.file = file;
+    this.size = size;
   }
 
   get filledBytes(): number {
@@ -52,15 +40,10 @@ export class SegmentAhead {
   /** Each piece is on disk before the next is written: 64 MiB at once would hold up the groups beside them for a tenth of a second. */
   async fillTo(bytes: number): Promise<void> {
     while (this.#filledBytes < Math.min(bytes, this.size)) {
-      const piece = Buffer.alloc(Math.min(pieceBytes, this.size - this.#filledBytes));
-      await this.file.writeAt([piece], this.#filledBytes);
+      const end = Math.min(this.size, this.#filledBytes + pieceBytes);
+      await writeZeros(this.file, this.#filledBytes, end);
       await this.file.sync();
-      this.#filledBytes += piece.length;
+      this.#filledBytes = end;
     }
-  }
-
-  async discard(): Promise<void> {
-    await this.file.close();
-    await this.#disk.unlink(this.#path);
   }
 }

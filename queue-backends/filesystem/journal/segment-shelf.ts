@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Chance } from '#base';
 import { diskFaultOf, failpoint, type Disk, type DiskFile } from '#disk';
-import { SegmentAhead, aheadBytes } from './segment-ahead.ts';
+import { SegmentAhead, aheadBytes, writeZeros } from './segment-ahead.ts';
 import { encodeSegmentHeader, segmentHeaderBytes, segmentName } from './segment.ts';
 
 /** A segment that is being written, or was. */
@@ -48,8 +48,6 @@ export interface SegmentShelfOptions {
   readonly poisoned: readonly PoisonedSegment[];
 }
 
-/** Zero-fill goes in pieces of this size. */
-const fillBytes = 1024 * 1024;
 /** A segment where a whole one would take the reserve: enough for the commits of a drain, little beside any reserve. */
 const smallSegmentBytes = 64 * 1024;
 const spareSegmentsMax = 3;
@@ -166,18 +164,22 @@ export class SegmentShelf {
   }
 
   async #takeSpare(): Promise<SpareSegment | undefined> {
+    this.#hasAheadFailed = false;
+    const spare = this.#spare.shift();
+    if (spare !== undefined) return spare;
     await this.#filling;
     if (this.#ahead !== undefined) await this.#fillAhead(this.#options.segmentBytes);
-    this.#hasAheadFailed = false;
     return this.#spare.shift();
   }
 
   #fillAhead(bytes: number): Promise<void> {
     this.#filling = this.#fillSome(bytes)
-      // Whoever begins the next segment makes it himself then, and tells what he meets.
+      // Whoever begins the next segment makes it himself then, and tells what he meets; a file that could not be taken away either is left to the next tenure.
       .catch(async () => {
         this.#hasAheadFailed = true;
-        await this.#discardAhead().catch(() => undefined);
+        const ahead = this.#ahead;
+        this.#ahead = undefined;
+        if (ahead !== undefined) await this.#remove(ahead).catch(() => undefined);
       })
       .finally(() => {
         this.#filling = undefined;
@@ -186,23 +188,34 @@ export class SegmentShelf {
   }
 
   async #fillSome(bytes: number): Promise<void> {
-    const { generation, segmentBytes } = this.#options;
-    this.#ahead ??= await SegmentAhead.open(
-      this.#options,
-      segmentName(generation, this.#number++),
-      segmentBytes,
-    );
+    const { segmentBytes } = this.#options;
+    this.#ahead ??= await this.#openAhead();
     await this.#ahead.fillTo(bytes);
     if (this.#ahead.filledBytes < segmentBytes) return;
     this.#spare.push(this.#ahead);
     this.#ahead = undefined;
   }
 
-  async #discardAhead(): Promise<boolean> {
-    const ahead = this.#ahead;
+  async #openAhead(): Promise<SegmentAhead> {
+    const { disk, directory, generation, segmentBytes } = this.#options;
+    const name = segmentName(generation, this.#number++);
+    const file = await disk.open(join(directory, name), 'create');
+    return new SegmentAhead(name, file, segmentBytes);
+  }
+
+  /** All that no segment was begun in, whole or half made. */
+  async #takeAllSpare(): Promise<readonly SpareSegment[]> {
+    await this.#filling;
+    const spare = this.#spare.splice(0);
+    if (this.#ahead !== undefined) spare.push(this.#ahead);
     this.#ahead = undefined;
-    await ahead?.discard();
-    return ahead !== undefined;
+    return spare;
+  }
+
+  async #remove({ file, name }: SpareSegment): Promise<void> {
+    const { disk, directory } = this.#options;
+    await file.close();
+    await disk.unlink(join(directory, name));
   }
 
   /** Takes away the segments that wait to be used again; the next one is made anew. */
@@ -213,14 +226,9 @@ export class SegmentShelf {
 
   /** Whether there were any; the caller syncs the directory. */
   async #unlinkSpare(): Promise<boolean> {
-    const { disk, directory } = this.#options;
-    await this.#filling;
-    const spare = this.#spare.splice(0);
-    for (const { file, name } of spare) {
-      await file.close();
-      await disk.unlink(join(directory, name));
-    }
-    return (await this.#discardAhead()) || spare.length > 0;
+    const spare = await this.#takeAllSpare();
+    for (const one of spare) await this.#remove(one);
+    return spare.length > 0;
   }
 
   /** The segment is never written again; recovery drops what lies in it after `lastGoodSequence` (QFS-03). */
@@ -255,8 +263,7 @@ export class SegmentShelf {
       this.#used = this.#used.filter((other) => other !== segment);
       if (segment.isRecyclable && this.#maySpare()) this.#spare.push(segment);
       else {
-        await segment.file.close();
-        await disk.unlink(join(directory, segment.name));
+        await this.#remove(segment);
         isChanged = true;
       }
     }
@@ -268,10 +275,8 @@ export class SegmentShelf {
   /** Spare segments go, and the zeros behind the last frame: the next tenure makes its own (QFS-40), and would have to read these. */
   async close(): Promise<void> {
     const { disk, directory } = this.#options;
-    await this.#filling;
-    await this.#discardAhead();
+    const spare = await this.#takeAllSpare();
     for (const { file, end, size } of this.#used) if (end < size) await file.truncate(end);
-    const spare = this.#spare.splice(0);
     const files = [...this.#used, ...spare].map(({ file }) => file);
     this.#used = [];
     for (const file of [...files, ...this.#poisonedFiles.values()]) await file.close();
@@ -310,14 +315,11 @@ export class SegmentShelf {
     const { disk, directory } = this.#options;
     const file = await disk.open(join(directory, name), 'create');
     try {
-      const zeros = Buffer.alloc(Math.min(fillBytes, size));
-      for (let at = 0; at < size; at += zeros.length)
-        await file.writeAt([zeros.subarray(0, Math.min(zeros.length, size - at))], at);
+      await writeZeros(file, 0, size);
       await file.sync();
       return file;
     } catch (error) {
-      await file.close();
-      await disk.unlink(join(directory, name));
+      await this.#remove({ name, file, size });
       throw error;
     }
   }

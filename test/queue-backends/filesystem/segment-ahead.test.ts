@@ -6,7 +6,9 @@ import {
   type OpenSegment,
 } from '../../../queue-backends/filesystem/journal/segment-shelf.ts';
 import { seededChance } from '../../support/chance.ts';
+import { append, numbered, pendingNumbers } from '../../contract/queue/steps.ts';
 import { turn } from '../../support/turn.ts';
+import { segmentPaths, withPlace } from './place.ts';
 
 const directory = '/journal';
 const segmentBytes = 8 * 1024 * 1024;
@@ -81,6 +83,23 @@ describe('the next segment of the journal', () => {
     await all.shelf.close();
   });
 
+  it('is left half made where another one is spare by then: nobody waits for its zeros', async () => {
+    const all = await shelfWithCurrent();
+    await fill(all, 0.3);
+    const next = await all.shelf.begin(7, 0, segmentBytes);
+    await fill(all, 0.5);
+    // What the mark has passed is spare.
+    all.current.lastSequence = 6;
+    await all.shelf.release(6, next);
+    const writes = all.disk.callCount('writeAt');
+    const third = await all.shelf.begin(9, 6, 1000);
+    expect(all.disk.callCount('writeAt')).toBe(writes + 1);
+    expect(third.size).toBe(segmentBytes);
+    expect(await all.names()).toHaveLength(3);
+    await all.shelf.close();
+    expect(await all.names()).toEqual([next.name, third.name].toSorted());
+  });
+
   it('is not made where the drain may need the room, and goes when that becomes so (QFS-30)', async () => {
     const all = await shelfWithCurrent();
     await fill(all, 0.5);
@@ -119,4 +138,24 @@ describe('the next segment of the journal', () => {
       expect(await all.names()).toEqual([all.current.name]);
     }
   });
+
+  it('costs nothing when a kill -9 comes before it is begun, and goes with the next tenure (P1, QFS-40)', () =>
+    withPlace(async (place) => {
+      const options = { limits: { segmentBytes: 16 * 1024 } };
+      const queue = await place.open(options);
+      let count = 0;
+      while ((await segmentPaths(place.disk)).length < 2 && count < 200) {
+        await append(queue, ...numbered('s', count, 1));
+        count += 1;
+      }
+      const left = await segmentPaths(place.disk);
+      expect(left).toHaveLength(2);
+      await place.kill();
+      const again = await place.open(options);
+      expect(await pendingNumbers(again)).toEqual(Array.from({ length: count }, (_, at) => at));
+      await append(again, ...numbered('s', count, 1));
+      await again.checkpoint();
+      const kept = await segmentPaths(place.disk);
+      expect(kept.filter((path) => left.includes(path))).toEqual([]);
+    }));
 });
